@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: kvmeter contributors
+// SPDX-License-Identifier: Apache-2.0
+// Reads the command line, starts Kokkos for the commands that compute, and runs one of them.
+
+#include <Kokkos_Core.hpp>
+#include <cstdlib>
+#include <optional>
+
+#include "harness/cli/cli.hpp"
+
+namespace {
+
+/// Kokkos sees none of our arguments, and does not ask for a thread binding that the user did not
+/// choose. Points choose their own number of threads (harness/exec/threads.hpp).
+Kokkos::InitializationSettings kokkos_settings() {
+  setenv("OMP_PROC_BIND", "false", 0);
+  return {};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return kvmeter::cli::guarded([&] {
+    const kvmeter::cli::Command command = kvmeter::cli::parse(argc, argv);
+    std::optional<Kokkos::ScopeGuard> kokkos;
+    if (command.computes) kokkos.emplace(kokkos_settings());
+    return command.body();
+  });
+}

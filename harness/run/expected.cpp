@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: kvmeter contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/expected.hpp"
+
+#include <fmt/format.h>
+
+#include "harness/core/error.hpp"
+#include "harness/model/safetensors_floats.hpp"
+
+namespace kvmeter::run {
+namespace {
+
+using Rows = std::vector<std::vector<std::int32_t>>;
+
+/// An integer tensor [rows, columns].
+Rows read_rows(const FileTensor& tensor) {
+  KVMETER_EXPECTS(tensor.shape.size() == 2, "{}: tensor {} has shape {}; expected [batch, tokens]",
+                  tensor.file, tensor.name, shape_text(tensor.shape));
+  const std::vector<std::int64_t> ids = read_ints(tensor);
+  Rows rows;
+  const auto columns = static_cast<std::size_t>(tensor.shape[1]);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(tensor.shape[0]); ++i)
+    rows.emplace_back(ids.begin() + static_cast<std::ptrdiff_t>(i * columns),
+                      ids.begin() + static_cast<std::ptrdiff_t>((i + 1) * columns));
+  return rows;
+}
+
+void expect_shape(const FileTensor& tensor, const std::vector<std::int64_t>& shape) {
+  KVMETER_EXPECTS(tensor.shape == shape, "{}: tensor {} has shape {}; expected {}", tensor.file,
+                  tensor.name, shape_text(tensor.shape), shape_text(shape));
+}
+
+/// A float tensor [batch, steps, vocab]; the vocabulary is taken from the first that is read.
+std::vector<float> read_logits(const FileTensor& tensor, Expected& e, std::int64_t steps) {
+  if (e.vocab_size == 0 && !tensor.shape.empty()) e.vocab_size = tensor.shape.back();
+  expect_shape(tensor, {e.batch, steps, e.vocab_size});
+  return read_floats(tensor);
+}
+
+}  // namespace
+
+Expected read_expected(const std::filesystem::path& file) {
+  const SafetensorsFile tensors = SafetensorsFile::open(file);
+  Expected e;
+  const FileTensor& input_ids = tensors.at("input_ids");
+  e.input_ids = read_rows(input_ids);
+  e.batch = input_ids.shape[0];
+  e.prompt_tokens = input_ids.shape[1];
+  KVMETER_EXPECTS(e.batch > 0 && e.prompt_tokens > 0, "{}: tensor input_ids is empty", file.string());
+  if (const FileTensor* generated = tensors.find("generated")) {
+    e.generated = read_rows(*generated);
+    e.new_tokens = generated->shape[1];
+    expect_shape(*generated, {e.batch, e.new_tokens});
+  }
+  if (const FileTensor* logits = tensors.find("logits"))
+    e.logits = read_logits(*logits, e, e.prompt_tokens);
+  if (const FileTensor* steps = tensors.find("step_logits")) {
+    KVMETER_EXPECTS(e.new_tokens > 0, "{}: step_logits without generated", file.string());
+    e.step_logits = read_logits(*steps, e, e.new_tokens);
+  }
+  if (const FileTensor* nll = tensors.find("nll")) {
+    expect_shape(*nll, {e.batch, e.prompt_tokens - 1});
+    e.nll = read_floats(*nll);
+  }
+  KVMETER_EXPECTS(!e.logits.empty() || !e.nll.empty() || !e.generated.empty(),
+                  "{}: nothing to compare with; allowed: logits, nll, generated, step_logits",
+                  file.string());
+  return e;
+}
+
+}  // namespace kvmeter::run

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: kvmeter contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "harness/record/durable_file.hpp"
+#include "harness/record/merge.hpp"
+#include "harness/run/commands.hpp"
+#include "harness/run/vocabulary.hpp"
+
+namespace kvmeter::run {
+
+int merge(const std::filesystem::path& output, const std::vector<std::filesystem::path>& journals) {
+  check_writable(output);
+  const MergeSummary summary = merge_journals(output, journals, vocabulary());
+  for (const std::string& problem : summary.problems) fmt::print(stderr, "kvmeter: {}\n", problem);
+  fmt::print("{}: {} points from {} journal{}, {} of them in several\n", output.string(),
+             summary.n_points, journals.size(), journals.size() == 1 ? "" : "s", summary.n_duplicates);
+  return 0;
+}
+
+}  // namespace kvmeter::run

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: kvmeter contributors
+// SPDX-License-Identifier: Apache-2.0
+// What the machine can do, measured once for each set of conditions that points run under.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "harness/run/peak.hpp"
+#include "harness/run/prediction.hpp"
+
+namespace kvmeter::run {
+
+/// Bandwidth and matmul rate at a point's back end, threads, element and shapes.
+struct Conditions {
+  measure::Peak peak;
+  std::vector<measure::MatmulShape> shapes;
+  Element element = Element::f32;
+
+  /// Bandwidth of reading a buffer of `bytes`; none where nothing was measured.
+  [[nodiscard]] std::optional<double> bandwidth_at(double bytes) const {
+    return measure::read_bandwidth_at(peak, bytes);
+  }
+  /// The matmul rate of what multiplies these weights: f16 ones are unpacked to f32.
+  [[nodiscard]] std::optional<double> matmul_rate() const {
+    return measure::matmul_rate(peak, element, shapes);
+  }
+  [[nodiscard]] Rates rates() const;
+};
+
+class Peaks {
+ public:
+  /// Measures on first use, about 1.5 s.
+  const Conditions& at(const Setup& setup);
+
+ private:
+  std::map<std::string, Conditions> m_measured;
+};
+
+}  // namespace kvmeter::run

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: kvmeter contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/prediction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/core/units.hpp"
+#include "harness/exec/memory.hpp"
+#include "harness/exec/threads.hpp"
+#include "variants/footprint.hpp"
+
+namespace kvmeter::run {
+namespace {
+
+/// A step that brings tokens [first, first + n) of every sequence.
+StepPlan plan_of(const Setup& s, std::int64_t first, std::int64_t n) {
+  StepPlan plan;
+  const std::vector<std::int32_t> tokens(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < s.point.batch; ++i)
+    plan.add(static_cast<std::int32_t>(i), static_cast<std::int32_t>(first), tokens);
+  return plan;
+}
+
+Cost cost_of(const Setup& s, const StepPlan& plan) {
+  return decoder_cost(s.config, s.element, plan) + step_cost(s.recipe, s.cache, plan);
+}
+
+/// The decode step in the middle of the generation; without a cache it brings the whole sequence.
+StepPlan middle_step(const Setup& s) {
+  const std::int64_t position = s.point.prompt_tokens + s.point.new_tokens / 2 - 1;
+  if (s.generation.keeps_past) return plan_of(s, position, 1);
+  return plan_of(s, 0, position + 1);
+}
+
+std::int64_t activations_bytes(const Setup& s) {
+  return visit_backend(s.backend, [&](auto tag) {
+    using Exec = typename decltype(tag)::type;
+    const Exec exec = make_exec<Exec>(s.point.threads);
+    const StepLimits limits = step_limits(
+        s.generation, attention::tile_queries<Exec>(static_cast<std::int32_t>(s.config.n_heads),
+                                                    static_cast<std::int32_t>(s.config.n_kv_heads)));
+    return decoder_workspace_bytes<Exec>(s.config, limits, s.element) +
+           predict_workspace<Exec>(s.recipe, s.cache, thread_count(exec));
+  });
+}
+
+double step_seconds(const Cost& cost, const Rates& rates) {
+  return std::max(static_cast<double>(cost.bytes_read) / rates.bytes_per_s,
+                  static_cast<double>(cost.flops) / rates.flops_per_s);
+}
+
+}  // namespace
+
+Prediction predict(const Setup& s) {
+  Prediction p;
+  p.weights_bytes = weights_bytes(s.config, s.element);
+  p.cache = predict_footprint(s.recipe, s.cache, s.max_tokens() - 1);  // the last token is never fed back
+  p.activations_bytes = activations_bytes(s);
+  p.prefill = cost_of(s, plan_of(s, 0, s.point.prompt_tokens));
+  p.decode_steps = s.point.new_tokens - 1;
+  if (p.decode_steps > 0) p.decode = cost_of(s, middle_step(s));
+  return p;
+}
+
+double generation_seconds(const Prediction& p, const Rates& rates) {
+  return step_seconds(p.prefill, rates) +
+         static_cast<double>(p.decode_steps) * step_seconds(p.decode, rates);
+}
+
+double point_seconds(const Prediction& p, const Rates& rates, const StopRule& rule) {
+  const double one = generation_seconds(p, rates);
+  const double wanted = one * static_cast<double>(rule.min_samples + 1);  // each prefill is one sample
+  const double capped = std::max(rule.max_seconds, 2 * one);              // warm-up and one sample
+  return std::min(wanted, capped);
+}
+
+std::string memory_shortage(const Prediction& p, std::int64_t limit_bytes) {
+  const std::int64_t limit = limit_bytes > 0 ? limit_bytes : available_memory_bytes().value_or(0);
+  if (limit == 0 || p.total_bytes() <= limit) return {};
+  return fmt::format("needs {} (weights {}, cache {}, activations {}); {} are {}",
+                     format_bytes(p.total_bytes()), format_bytes(p.weights_bytes),
+                     format_bytes(p.cache.allocated_bytes), format_bytes(p.activations_bytes),
+                     format_bytes(limit), limit_bytes > 0 ? "allowed" : "available");
+}
+
+}  // namespace kvmeter::run

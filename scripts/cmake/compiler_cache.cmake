@@ -1,0 +1,11 @@
+# SPDX-FileCopyrightText: kvmeter contributors
+# SPDX-License-Identifier: Apache-2.0
+
+# ccache where it is installed; not with CUDA, where Kokkos' own launcher picks the compiler by the
+# first word of the command.
+
+find_program(CCACHE_PROGRAM ccache)
+mark_as_advanced(CCACHE_PROGRAM)
+if(CCACHE_PROGRAM AND NOT "cuda" IN_LIST KVMETER_BACKENDS AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()

@@ -1,0 +1,8 @@
+# SPDX-FileCopyrightText: kvmeter contributors
+# SPDX-License-Identifier: Apache-2.0
+
+# kvmeter_compile_options(<target>): the warnings of every target of this project.
+
+function(kvmeter_compile_options target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra $<$<BOOL:${KVMETER_WERROR}>:-Werror>)
+endfunction()

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: kvmeter contributors
+// SPDX-License-Identifier: Apache-2.0
+// One pass over K and V with a running maximum and sum: when the maximum grows, what was summed so far is scaled
+// down. M. Milakov, N. Gimelshein, "Online normalizer calculation for softmax", 2018; T. Dao et al.,
+// "FlashAttention", 2022. Needs no memory that grows with the context.
+#pragma once
+
+#include "variants/attention/tiles.hpp"
+
+namespace kvmeter::attention {
+
+struct Online {
+  /// Columns of the score matrix in scratch.
+  template <class Exec>
+  static std::int32_t score_stride(std::int32_t) {
+    return Shape<Exec>::tile_tokens;
+  }
+
+  template <class Exec, class Team>
+  KOKKOS_INLINE_FUNCTION static void attend(const Team& team, const Arguments<Exec>& a,
+                                            const Work& w, const Scratch<Exec>& s) {
+    for_each_tile<Exec>(a.cache, w, [&](const Run& run) {
+      score_tile(team, a.cache, run, w, s, s.scores);
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, w.n_rows),
+                           [&](std::int32_t m) { rescale<Exec>(run, w, s, m); });
+      team.team_barrier();
+      sum_tile(team, a.cache, run, w, s, s.scores);
+    });
+  }
+
+ private:
+  template <class Exec>
+  KOKKOS_INLINE_FUNCTION static void rescale(const Run& run, const Work& w, const Scratch<Exec>& s,
+                                             std::int32_t m) {
+    float* scores = s.scores + m * s.score_stride;
+    const float before = s.highest[m];
+    const float here = mask_row<Exec>(scores, run.first, run.n_rows, w, m);
+    const float highest = here > before ? here : before;
+    constexpr float lowest = -Kokkos::Experimental::infinity_v<float>;
+    if (highest == lowest) {  // nothing visible yet: exp(-inf - -inf) would be NaN
+      for (std::int32_t t = 0; t < run.n_rows; ++t) scores[t] = 0;
+      return;
+    }
+    s.scale[m] = before == lowest ? 0.0F : Kokkos::exp(before - highest);
+    s.sum[m] = s.sum[m] * s.scale[m] + exponentials<Exec>(scores, run.n_rows, highest);
+    s.highest[m] = highest;
+  }
+};
+
+}  // namespace kvmeter::attention

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: kvmeter contributors
+// SPDX-License-Identifier: Apache-2.0
+// What one team computes: the queries of a tile, for the query heads of one KV head, against the rows they may
+// see. The (query, head) pairs are the rows m of small matrices in scratch:
+//
+//   for m: for t visible: s[m][t] = q[m] . K[t];  p = softmax(s[m]);  out[m] = sum_t p[t] V[t]
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+#include "harness/cache/device_plan.hpp"
+#include "harness/cache/kv_cache.hpp"
+#include "harness/cache/layer_cache.hpp"
+#include "harness/exec/pack.hpp"
+
+namespace kvmeter::attention {
+
+/// Sizes of a team's work, by execution space.
+template <class Exec>
+struct Shape {
+  static constexpr int width = pack_width<Exec>;
+  static constexpr int tile_tokens = is_host_exec<Exec> ? 64 : 32;  // rows of K or V taken at once
+  static constexpr int most_rows = is_host_exec<Exec> ? 64 : 16;    // (query, head) pairs
+  static constexpr int few_rows = 8;   // up to here K and V are used as they are decoded
+  static constexpr int row_block = 8;  // rows of a register block; scratch is padded to it
+  static constexpr int team_size = is_host_exec<Exec> ? 1 : 4;
+  static constexpr int vector_length = is_host_exec<Exec> ? 1 : 32;
+};
+
+/// Everything that an attention kernel reads and writes.
+template <class Exec>
+struct Arguments {
+  using MemorySpace = typename Exec::memory_space;
+  LayerCache cache;
+  DevicePlan<MemorySpace> plan;
+  ProjectedRows<MemorySpace> q;    // [n_rows, n_heads * head_dim]
+  Array2<float, MemorySpace> out;  // [n_rows, n_heads * head_dim]
+  std::int32_t n_heads = 0;
+  std::int32_t window = 0;  // 0: all
+  float scale = 1;          // of the scores
+};
+
+/// Query heads of one KV head that a team takes; more than most_rows are split over several teams.
+template <class Exec>
+KOKKOS_INLINE_FUNCTION std::int32_t heads_per_team(std::int32_t n_heads, std::int32_t n_kv_heads) {
+  const std::int32_t group = n_heads / n_kv_heads;
+  return group < Shape<Exec>::most_rows ? group : Shape<Exec>::most_rows;
+}
+
+/// Queries per tile, so that queries x heads fill a team's rows.
+template <class Exec>
+std::int32_t tile_queries(std::int32_t n_heads, std::int32_t n_kv_heads) {
+  return Shape<Exec>::most_rows / heads_per_team<Exec>(n_heads, n_kv_heads);
+}
+
+/// One team's part of the work.
+struct Work {
+  QueryTile tile;
+  std::int32_t kv_head;
+  std::int32_t first_head;  // query head
+  std::int32_t n_heads;     // query heads here
+  std::int32_t n_rows;      // tile.n_queries * n_heads
+  std::int32_t window;
+  std::int32_t begin;  // positions [begin, end) are visible to some row
+  std::int32_t end;
+
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int32_t position_of(std::int32_t m) const {
+    return tile.first_position + m / n_heads;
+  }
+  /// Row m sees positions [visible_begin(m), position_of(m)]; a window counts the token itself.
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int32_t visible_begin(std::int32_t m) const {
+    const std::int32_t first = window > 0 ? position_of(m) - window + 1 : 0;
+    return first > 0 ? first : 0;
+  }
+};
+
+/// The work of team `league_rank` out of n_tiles x n_kv_heads x parts of a group.
+template <class Exec>
+KOKKOS_INLINE_FUNCTION Work work_of(const Arguments<Exec>& a, std::int32_t league_rank) {
+  const std::int32_t group = a.n_heads / a.cache.n_kv_heads;
+  const std::int32_t per_team = heads_per_team<Exec>(a.n_heads, a.cache.n_kv_heads);
+  const std::int32_t parts = (group + per_team - 1) / per_team;
+  const std::int32_t part = league_rank % parts;
+  const std::int32_t rest = league_rank / parts;
+  Work w{};
+  w.kv_head = rest % a.cache.n_kv_heads;
+  w.tile = a.plan.tiles(rest / a.cache.n_kv_heads);
+  w.first_head = w.kv_head * group + part * per_team;
+  w.n_heads = group - part * per_team < per_team ? group - part * per_team : per_team;
+  w.n_rows = w.tile.n_queries * w.n_heads;
+  w.window = a.window;
+  w.begin = w.visible_begin(0);
+  w.end = w.tile.first_position + w.tile.n_queries;
+  return w;
+}
+
+template <class Exec>
+std::int32_t league_size(const Arguments<Exec>& a) {
+  const std::int32_t group = a.n_heads / a.cache.n_kv_heads;
+  const std::int32_t per_team = heads_per_team<Exec>(a.n_heads, a.cache.n_kv_heads);
+  return a.plan.n_tiles * a.cache.n_kv_heads * ((group + per_team - 1) / per_team);
+}
+
+/// Calls function(run) for the tiles of at most tile_tokens rows that cover [w.begin, w.end).
+template <class Exec, class Function>
+KOKKOS_INLINE_FUNCTION void for_each_tile(const LayerCache& cache, const Work& w,
+                                          const Function& function) {
+  for (std::int32_t position = w.begin; position < w.end;) {
+    const Run run =
+        cache.run(w.tile.slot, w.kv_head, position, w.end, Shape<Exec>::tile_tokens);
+    function(run);
+    position += run.n_rows;
+  }
+}
+
+}  // namespace kvmeter::attention

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: kvmeter contributors
+// SPDX-License-Identifier: Apache-2.0
+// A codec that stores each element on its own in a storage type: f32, f16, bf16 are this with a type. What a
+// codec must supply is what stands here.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "harness/exec/half.hpp"
+#include "harness/exec/pack.hpp"
+
+namespace kvmeter::codec {
+
+template <class Storage>
+struct Plain {
+  /// Bytes of a row of head_dim elements, and how many of them are scales and the like.
+  KOKKOS_INLINE_FUNCTION static std::int32_t row_bytes(std::int32_t head_dim) {
+    return head_dim * static_cast<std::int32_t>(sizeof(Storage));
+  }
+  KOKKOS_INLINE_FUNCTION static std::int32_t metadata_bytes(std::int32_t) { return 0; }
+
+  /// Stores row[0 .. head_dim), rounded to nearest even.
+  KOKKOS_INLINE_FUNCTION static void encode_row(const float* row, std::int32_t head_dim,
+                                                std::byte* out) {
+    auto* elements = reinterpret_cast<Storage*>(out);
+    for (std::int32_t i = 0; i < head_dim; ++i) elements[i] = round_to<Storage>(row[i]);
+  }
+
+  /// Element i of a stored row.
+  KOKKOS_INLINE_FUNCTION static float element(const std::byte* row, std::int32_t i) {
+    return static_cast<float>(reinterpret_cast<const Storage*>(row)[i]);
+  }
+
+  /// Elements first .. first + Width - 1, all inside the row; `first` is a multiple of Width.
+  template <int Width>
+  KOKKOS_INLINE_FUNCTION static Pack<Width> load(const std::byte* row, std::int32_t first) {
+    return Pack<Width>::load(reinterpret_cast<const Storage*>(row) + first);
+  }
+};
+
+/// Elements first .. first + Width - 1 of a stored row, zeros past its end.
+template <class Codec, int Width>
+KOKKOS_INLINE_FUNCTION Pack<Width> load_padded(const std::byte* row, std::int32_t first,
+                                               std::int32_t head_dim) {
+  if (first + Width <= head_dim) return Codec::template load<Width>(row, first);
+  float part[Width] = {};
+  for (std::int32_t i = 0; first + i < head_dim; ++i) part[i] = Codec::element(row, first + i);
+  return Pack<Width>::load(part);
+}
+
+}  // namespace kvmeter::codec

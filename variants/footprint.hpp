@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: kvmeter contributors
+// SPDX-License-Identifier: Apache-2.0
+// Bytes and work of a cache from its shape alone: used to predict, and by the cache itself to report.
+#pragma once
+
+#include "variants/block_cache.hpp"
+
+namespace kvmeter {
+
+/// Bytes of one token in one layer: K and V of all KV heads, and how much of that is metadata.
+struct TokenBytes {
+  std::int64_t elements = 0;  // without scales: what the formula counts
+  std::int64_t metadata = 0;
+  [[nodiscard]] std::int64_t total() const { return elements + metadata; }
+};
+TokenBytes token_bytes(const CacheRecipe& recipe, const CacheSpec& spec);
+
+/// Footprint with `tokens` tokens held over all sequences, in a pool of this shape.
+CacheFootprint footprint_of(const CacheRecipe& recipe, const CacheSpec& spec, const PoolShape& pool,
+                            bool keeps_past, std::int64_t tokens);
+
+/// What append and attend of all layers must move and compute in a step: each visible row of K and V once per
+/// KV head and sequence.
+Cost step_cost(const CacheRecipe& recipe, const CacheSpec& spec, const StepPlan& plan);
+
+}  // namespace kvmeter
