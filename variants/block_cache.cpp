@@ -31,8 +31,8 @@ class BlockCache final : public KvCache<Exec> {
         m_concurrency(thread_count(exec)),
         m_lengths(static_cast<std::size_t>(spec.batch), 0) {
     allocate_pools(exec);
-    m_device_table = allocate<Array2<std::int32_t, MemorySpace>>(exec, "kvmeter::cache::block_table",
-                                                                 spec.batch, m_pool.max_blocks);
+    m_device_table = allocate<Array2<std::int32_t, MemorySpace>>(
+        exec, "kvmeter::cache::block_table", spec.batch, m_pool.max_blocks);
     m_table.ids = Kokkos::create_mirror(Kokkos::HostSpace{}, m_device_table);
     Kokkos::deep_copy(m_table.ids, -1);
   }
@@ -84,8 +84,8 @@ class BlockCache final : public KvCache<Exec> {
     return step_cost(m_recipe, m_spec, plan);
   }
 
-  [[nodiscard]] std::int64_t workspace_bytes() const override {
-    return predict_workspace<Exec>(m_recipe, m_spec, m_concurrency);
+  [[nodiscard]] std::int64_t scratch_bytes() const override {
+    return attention_scratch_bytes<Exec>(m_recipe, m_spec, m_concurrency);
   }
 
   [[nodiscard]] LayerCache layer(std::int64_t index) const override {
@@ -146,27 +146,22 @@ std::unique_ptr<KvCache<Exec>> make_cache(const Exec& exec, const CacheRecipe& r
 }
 
 template <class Exec>
-std::int64_t predict_workspace(const CacheRecipe& recipe, const CacheSpec& spec,
-                               std::int64_t concurrency) {
+std::int64_t attention_scratch_bytes(const CacheRecipe& recipe, const CacheSpec& spec,
+                                     std::int64_t concurrency) {
   const auto n_heads = static_cast<std::int32_t>(spec.n_heads);
   const auto n_kv_heads = static_cast<std::int32_t>(spec.n_kv_heads);
-  const auto max_tokens = static_cast<std::int32_t>(spec.max_tokens);
-  const PoolShape pool =
-      make_placement(recipe.placement, {static_cast<std::int32_t>(spec.batch), max_tokens})->pool();
   const std::int32_t most_rows = attention::heads_per_team<Exec>(n_heads, n_kv_heads) *
                                  attention::tile_queries<Exec>(n_heads, n_kv_heads);
-  std::int64_t bytes =
-      concurrency * attention_entry<Exec>(recipe.attention)
-                        .scratch_bytes(most_rows, static_cast<std::int32_t>(spec.head_dim), max_tokens);
-  if (pool.shared_by_layers)
-    bytes += pool.n_blocks * pool.block_tokens * token_bytes(recipe, spec).total();
-  return bytes;
+  return concurrency * attention_entry<Exec>(recipe.attention)
+                           .scratch_bytes(most_rows, static_cast<std::int32_t>(spec.head_dim),
+                                          static_cast<std::int32_t>(spec.max_tokens));
 }
 
-#define KVMETER_INSTANTIATE(Exec)                                                         \
+#define KVMETER_INSTANTIATE(Exec)                                                           \
   template std::unique_ptr<KvCache<Exec>> make_cache<Exec>(const Exec&, const CacheRecipe&, \
-                                                           const CacheSpec&);             \
-  template std::int64_t predict_workspace<Exec>(const CacheRecipe&, const CacheSpec&, std::int64_t);
+                                                           const CacheSpec&);               \
+  template std::int64_t attention_scratch_bytes<Exec>(const CacheRecipe&, const CacheSpec&, \
+                                                      std::int64_t);
 KVMETER_FOR_EACH_EXEC(KVMETER_INSTANTIATE)
 #undef KVMETER_INSTANTIATE
 

@@ -28,13 +28,18 @@ std::unique_ptr<KvCache<Exec>> make_cache(const Exec& exec, const CacheRecipe& r
 std::int64_t row_bytes(CodecId codec, std::int64_t head_dim);
 std::int64_t row_metadata_bytes(CodecId codec, std::int64_t head_dim);
 
-/// The footprint that a cache of this recipe has once every sequence holds n_tokens, without allocating it.
+/// The footprint that a cache of this recipe has once every sequence holds n_tokens, without
+/// allocating it.
 CacheFootprint predict_footprint(const CacheRecipe& recipe, const CacheSpec& spec,
                                  std::int64_t n_tokens);
 
-/// Bytes that are not the cache's own but that attention, on `concurrency` threads, and `none` work with.
+/// Bytes that attention works in on `concurrency` threads. Kokkos owns them, so that no label tells
+/// of them.
 template <class Exec>
-std::int64_t predict_workspace(const CacheRecipe& recipe, const CacheSpec& spec,
-                               std::int64_t concurrency);
+std::int64_t attention_scratch_bytes(const CacheRecipe& recipe, const CacheSpec& spec,
+                                     std::int64_t concurrency);
+
+/// Bytes of K and V that a placement without a past holds for the layer at work; 0 for caches.
+std::int64_t transient_bytes(const CacheRecipe& recipe, const CacheSpec& spec);
 
 }  // namespace kvmeter

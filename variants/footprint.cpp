@@ -15,8 +15,7 @@ struct Visible {
 
 Visible visible_of(const StepSequence& s, std::int64_t window) {
   const std::int64_t end = s.first_position + s.n_tokens;
-  if (window == 0 || end <= window)
-    return {end, s.n_tokens * (s.first_position + end + 1) / 2};
+  if (window == 0 || end <= window) return {end, s.n_tokens * (s.first_position + end + 1) / 2};
   const std::int64_t begin = std::max<std::int64_t>(0, s.first_position - window + 1);
   std::int64_t pairs = 0;
   for (std::int64_t p = s.first_position; p < end; ++p) pairs += std::min(p + 1, window);
@@ -33,7 +32,8 @@ std::int64_t row_bytes(CodecId codec, std::int64_t head_dim) {
 
 std::int64_t row_metadata_bytes(CodecId codec, std::int64_t head_dim) {
   std::int64_t bytes = 0;
-  visit_codec(codec, [&](auto c) { bytes = c.metadata_bytes(static_cast<std::int32_t>(head_dim)); });
+  visit_codec(codec,
+              [&](auto c) { bytes = c.metadata_bytes(static_cast<std::int32_t>(head_dim)); });
   return bytes;
 }
 
@@ -56,17 +56,26 @@ CacheFootprint footprint_of(const CacheRecipe& recipe, const CacheSpec& spec, co
   footprint.live_bytes = spec.n_layers * tokens * token.total();
   footprint.allocated_bytes = spec.n_layers * pool.n_blocks * pool.block_tokens * token.total();
   footprint.reserved_bytes = footprint.allocated_bytes;
-  footprint.metadata_bytes = spec.n_layers * tokens * token.metadata +
-                             spec.batch * pool.max_blocks *
-                                 static_cast<std::int64_t>(sizeof(std::int32_t));
+  footprint.metadata_bytes =
+      spec.n_layers * tokens * token.metadata +
+      spec.batch * pool.max_blocks * static_cast<std::int64_t>(sizeof(std::int32_t));
   return footprint;
+}
+
+std::int64_t transient_bytes(const CacheRecipe& recipe, const CacheSpec& spec) {
+  const PoolShape pool =
+      make_placement(recipe.placement, {static_cast<std::int32_t>(spec.batch),
+                                        static_cast<std::int32_t>(spec.max_tokens)})
+          ->pool();
+  if (!pool.shared_by_layers) return 0;
+  return pool.n_blocks * pool.block_tokens * token_bytes(recipe, spec).total();
 }
 
 CacheFootprint predict_footprint(const CacheRecipe& recipe, const CacheSpec& spec,
                                  std::int64_t n_tokens) {
-  const auto placement =
-      make_placement(recipe.placement, {static_cast<std::int32_t>(spec.batch),
-                                        static_cast<std::int32_t>(spec.max_tokens)});
+  const auto placement = make_placement(
+      recipe.placement,
+      {static_cast<std::int32_t>(spec.batch), static_cast<std::int32_t>(spec.max_tokens)});
   return footprint_of(recipe, spec, placement->pool(), placement->keeps_past(),
                       spec.batch * n_tokens);
 }

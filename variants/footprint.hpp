@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// Bytes and work of a cache from its shape alone: used to predict, and by the cache itself to report.
+// Bytes and work of a cache from its shape alone: used to predict, and by the cache itself to
+// report.
 #pragma once
 
 #include "variants/block_cache.hpp"
@@ -19,8 +20,8 @@ TokenBytes token_bytes(const CacheRecipe& recipe, const CacheSpec& spec);
 CacheFootprint footprint_of(const CacheRecipe& recipe, const CacheSpec& spec, const PoolShape& pool,
                             bool keeps_past, std::int64_t tokens);
 
-/// What append and attend of all layers must move and compute in a step: each visible row of K and V once per
-/// KV head and sequence.
+/// What append and attend of all layers must move and compute in a step: each visible row of K and
+/// V once per KV head and sequence.
 Cost step_cost(const CacheRecipe& recipe, const CacheSpec& spec, const StepPlan& plan);
 
 }  // namespace kvmeter

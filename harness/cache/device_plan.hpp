@@ -27,12 +27,13 @@ struct DevicePlan {
   std::int32_t n_sequences = 0;
   std::int32_t n_tiles = 0;
   std::int32_t max_context = 0;
-  std::int32_t tile_queries = 0;                      // the most queries in a tile
-  ConstArray1<std::int32_t, MemorySpace> tokens;      // [n_rows]
-  ConstArray1<std::int32_t, MemorySpace> positions;   // [n_rows]
-  ConstArray1<std::int32_t, MemorySpace> slots;       // [n_rows]
-  ConstArray1<std::int32_t, MemorySpace> last_rows;   // [n_sequences] row of each sequence's last token
-  ConstArray1<QueryTile, MemorySpace> tiles;          // [n_tiles]
+  std::int32_t tile_queries = 0;                     // the most queries in a tile
+  ConstArray1<std::int32_t, MemorySpace> tokens;     // [n_rows]
+  ConstArray1<std::int32_t, MemorySpace> positions;  // [n_rows]
+  ConstArray1<std::int32_t, MemorySpace> slots;      // [n_rows]
+  ConstArray1<std::int32_t, MemorySpace>
+      last_rows;                              // [n_sequences] row of each sequence's last token
+  ConstArray1<QueryTile, MemorySpace> tiles;  // [n_tiles]
 };
 
 /// Owns the packed buffer, sized once for the largest step.
@@ -48,8 +49,8 @@ class PlanBuffer {
       : m_max_rows(max_rows),
         m_max_sequences(max_sequences),
         m_tile_queries(tile_queries),
-        m_device(allocate<Array1<std::int32_t, MemorySpace>>(
-            exec, "kvmeter::activations::plan", 7 * max_rows + max_sequences)),
+        m_device(allocate<Array1<std::int32_t, MemorySpace>>(exec, "kvmeter::activations::plan",
+                                                             7 * max_rows + max_sequences)),
         m_host(Kokkos::create_mirror_view(Kokkos::HostSpace{}, m_device)) {}
 
   /// Packs and copies; the previous step on exec must have been fenced.
@@ -97,7 +98,8 @@ class PlanBuffer {
     pack_tiles(plan, result);
   }
 
-  /// The longest tiles last positions first: they take longest, and dynamic scheduling starts them early.
+  /// The longest tiles last positions first: they take longest, and dynamic scheduling starts them
+  /// early.
   void pack_tiles(const StepPlan& plan, DevicePlan<MemorySpace>& result) {
     for (const StepSequence& s : plan.sequences)
       result.n_tiles += (s.n_tokens + m_tile_queries - 1) / m_tile_queries;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// The seam between the decoder and everything that varies in how K and V are kept and read. The decoder knows
-// this interface and no variant: two virtual calls per layer per step.
+// The seam between the decoder and everything that varies in how K and V are kept and read. The
+// decoder knows this interface and no variant: two virtual calls per layer per step.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,13 @@
 #include "harness/cache/device_plan.hpp"
 #include "harness/cache/layer_cache.hpp"
 #include "harness/cache/step_plan.hpp"
-#include "harness/exec/views.hpp"
 #include "harness/core/cost.hpp"
+#include "harness/exec/views.hpp"
 
 namespace kvmeter {
 
-/// Shapes and sizes a cache is built for; which placement, codecs and attention is the registry's business.
+/// Shapes and sizes a cache is built for; which placement, codecs and attention is the registry's
+/// business.
 struct CacheSpec {
   std::int64_t n_layers = 0;
   std::int64_t n_heads = 0;
@@ -34,8 +35,8 @@ struct CacheSpec {
 
 /// Bytes of a cache, by what they are. See design.md, section 1.
 struct CacheFootprint {
-  std::int64_t formula_bytes = 0;    // 2 x layers x KV heads x head_dim x tokens x bytes per element
-  std::int64_t live_bytes = 0;       // rows that hold tokens, with their metadata
+  std::int64_t formula_bytes = 0;  // 2 x layers x KV heads x head_dim x tokens x bytes per element
+  std::int64_t live_bytes = 0;     // rows that hold tokens, with their metadata
   std::int64_t allocated_bytes = 0;  // memory backing rows
   std::int64_t reserved_bytes = 0;   // address space or slots set aside
   std::int64_t metadata_bytes = 0;   // scales in live rows, and block tables
@@ -53,7 +54,8 @@ class KvCache {
 
   virtual ~KvCache() = default;
 
-  /// Does a step find the K and V of earlier steps? If not, each step must bring the whole sequence.
+  /// Does a step find the K and V of earlier steps? If not, each step must bring the whole
+  /// sequence.
   [[nodiscard]] virtual bool keeps_past() const = 0;
 
   /// Queries of one sequence that attention takes at once; what PlanBuffer is built with.
@@ -66,8 +68,8 @@ class KvCache {
   virtual void append(const Exec& exec, std::int64_t layer, const ProjectedRows<MemorySpace>& k,
                       const ProjectedRows<MemorySpace>& v, const Plan& plan) = 0;
 
-  /// softmax(q K^T / sqrt(head_dim)) V over what each query may see. \param q [n_rows, n_heads * head_dim]
-  /// \param out [n_rows, n_heads * head_dim], written
+  /// softmax(q K^T / sqrt(head_dim)) V over what each query may see. \param q [n_rows, n_heads *
+  /// head_dim] \param out [n_rows, n_heads * head_dim], written
   virtual void attend(const Exec& exec, std::int64_t layer, const ProjectedRows<MemorySpace>& q,
                       const Plan& plan, const Array2<float, MemorySpace>& out) = 0;
 
@@ -80,8 +82,8 @@ class KvCache {
   /// What append and attend of all layers must move and compute in a step.
   [[nodiscard]] virtual Cost cost(const StepPlan& plan) const = 0;
 
-  /// Bytes of working memory beside the cache's own.
-  [[nodiscard]] virtual std::int64_t workspace_bytes() const = 0;
+  /// Bytes that attention works in, in Kokkos' own scratch.
+  [[nodiscard]] virtual std::int64_t scratch_bytes() const = 0;
 
   /// One layer's handle, for tests and for claims about stored bytes.
   [[nodiscard]] virtual LayerCache layer(std::int64_t layer) const = 0;

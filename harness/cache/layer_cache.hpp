@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// One layer's cache as kernels see it: a trivially copyable handle and the one function that turns a position
-// into an address. Every placement comes down to blocks and a table of them.
+// One layer's cache as kernels see it: a trivially copyable handle and the one function that turns
+// a position into an address. Every placement comes down to blocks and a table of them.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -14,7 +14,8 @@ namespace kvmeter {
 
 enum class CodecId : std::int32_t;  // enumerated by variants/codec/codecs.hpp
 
-/// Rows of K or V that lie one after the other: positions first .. first + n_rows - 1 of one sequence and head.
+/// Rows of K or V that lie one after the other: positions first .. first + n_rows - 1 of one
+/// sequence and head.
 struct Run {
   std::int32_t first = 0;
   std::int32_t n_rows = 0;
@@ -23,8 +24,8 @@ struct Run {
 };
 
 struct LayerCache {
-  std::byte* k = nullptr;  // [n_blocks, n_kv_heads, block_tokens, k_row_bytes]
-  std::byte* v = nullptr;  // [n_blocks, n_kv_heads, block_tokens, v_row_bytes]
+  std::byte* k = nullptr;                     // [n_blocks, n_kv_heads, block_tokens, k_row_bytes]
+  std::byte* v = nullptr;                     // [n_blocks, n_kv_heads, block_tokens, v_row_bytes]
   const std::int32_t* block_table = nullptr;  // [batch, max_blocks] block ids
   std::int32_t max_blocks = 0;
   std::int32_t block_tokens = 0;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// Where a token's rows live: a host-side policy that hands out blocks. It knows neither elements nor kernels,
-// and a new one needs none.
+// Where a token's rows live: a host-side policy that hands out blocks. It knows neither elements
+// nor kernels, and a new one needs none.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,15 @@
 
 namespace kvmeter {
 
-/// Block ids by sequence and by position / block_tokens, on the host. The cache uploads it when `changed`.
+/// Block ids by sequence and by position / block_tokens, on the host. The cache uploads it when
+/// `changed`.
 struct BlockTable {
   HostArray2<std::int32_t> ids;  // [batch, max_blocks]
   bool changed = true;
 };
 
 struct PoolShape {
-  std::int64_t n_blocks = 0;      // of each layer
+  std::int64_t n_blocks = 0;  // of each layer
   std::int32_t block_tokens = 0;
   std::int32_t max_blocks = 0;    // of one sequence
   bool shared_by_layers = false;  // one layer's memory serves all: nothing outlives the layer

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// What one step computes, as plain data: which sequence, which positions, which tokens. Built on the host by
-// whoever drives the decoder, uploaded once per step.
+// What one step computes, as plain data: which sequence, which positions, which tokens. Built on
+// the host by whoever drives the decoder, uploaded once per step.
 #pragma once
 
 #include <cstdint>

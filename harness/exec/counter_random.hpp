@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers as a pure function of a counter: the same on every back end, thread count and order.
-// The finaliser of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", 2014).
+// Random numbers as a pure function of a counter: the same on every back end, thread count and
+// order. The finaliser of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom
+// number generators", 2014).
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/exec/memory.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -86,6 +88,12 @@ bool reset_peak_rss() {
   std::ofstream out("/proc/self/clear_refs");
   out << "5\n";  // see proc(5): resets VmHWM
   return static_cast<bool>(out.flush());
+}
+
+void release_freed_memory() {
+  constexpr int large = 128 * 1024;  // glibc's default, which setting it keeps from growing
+  mallopt(M_MMAP_THRESHOLD, large);
+  malloc_trim(0);
 }
 
 Bytes memory_bytes() {

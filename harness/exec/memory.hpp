@@ -19,6 +19,10 @@ std::optional<std::int64_t> peak_rss_bytes();
 /// Lets peak_rss_bytes start again at what is resident now; false where the system refuses.
 bool reset_peak_rss();
 
+/// Gives freed memory back to the system, and lets every large allocation have pages of its own
+/// from now on, so that what RSS grows by is what was allocated since (glibc).
+void release_freed_memory();
+
 /// Main memory of the machine.
 std::optional<std::int64_t> memory_bytes();
 

@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// A few floats that a kernel handles at once: 16 on the host, one per thread on a device. Kernels are
-// written once over Pack<pack_width<Exec>>; on a device the lanes are the threads of a warp.
+// A few floats that a kernel handles at once: 16 on the host, one per thread on a device. Kernels
+// are written once over Pack<pack_width<Exec>>; on a device the lanes are the threads of a warp. In
+// CUDA builds the host's packs are arrays, since nvcc takes no vector type in a function that a
+// device might run: host back ends of such a build are for comparison, not for speed.
 //
-// Host packs are GCC/Clang vector types, which AVX-512 holds in one register and other instruction sets in
-// several. GCC 12 turns conversions from 16 bit into a dozen shuffles, so those few are intrinsics, in the masked
-// form: it takes the "undefined" operand of the plain ones for a mistake (GCC bug 105593).
+// Host packs are GCC/Clang vector types, which AVX-512 holds in one register and other instruction
+// sets in several. GCC 12 turns conversions from 16 bit into a dozen shuffles, so those few are
+// intrinsics, in the masked form: it takes the "undefined" operand of the plain ones for a mistake
+// (GCC bug 105593).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -15,7 +18,7 @@
 #include "harness/exec/half.hpp"
 #include "harness/exec/spaces.hpp"
 
-#if defined(__AVX512F__)
+#if defined(KVMETER_VECTOR_TYPES) && defined(__AVX512F__)
 #include <immintrin.h>
 #endif
 
@@ -27,31 +30,62 @@ inline constexpr int host_pack_width = 16;
 template <class Exec>
 inline constexpr int pack_width = is_host_exec<Exec> ? host_pack_width : 1;
 
+/// Width floats in an array: what a device thread has one of, and hosts whose compiler has no
+/// vector types 16.
 template <int Width>
-struct Pack;
+struct Pack {
+  static constexpr int width = Width;
+  float v[Width];
 
-/// One float: the pack of a device thread.
-template <>
-struct Pack<1> {
-  static constexpr int width = 1;
-  float v;
-
-  KOKKOS_INLINE_FUNCTION static Pack splat(float x) { return {x}; }
+  KOKKOS_INLINE_FUNCTION static Pack splat(float x) {
+    return each([=](int) { return x; });
+  }
   template <class T>
   KOKKOS_INLINE_FUNCTION static Pack load(const T* p) {
-    return {static_cast<float>(*p)};
+    return each([=](int i) { return static_cast<float>(p[i]); });
   }
-  KOKKOS_INLINE_FUNCTION void store(float* p) const { *p = v; }
-  KOKKOS_INLINE_FUNCTION friend Pack operator+(Pack a, Pack b) { return {a.v + b.v}; }
-  KOKKOS_INLINE_FUNCTION friend Pack operator-(Pack a, Pack b) { return {a.v - b.v}; }
-  KOKKOS_INLINE_FUNCTION friend Pack operator*(Pack a, Pack b) { return {a.v * b.v}; }
-  KOKKOS_INLINE_FUNCTION friend Pack operator/(Pack a, Pack b) { return {a.v / b.v}; }
-  KOKKOS_INLINE_FUNCTION friend Pack max(Pack a, Pack b) { return {a.v > b.v ? a.v : b.v}; }
-  KOKKOS_INLINE_FUNCTION friend Pack exp(Pack a) { return {Kokkos::exp(a.v)}; }
-  [[nodiscard]] KOKKOS_INLINE_FUNCTION float sum() const { return v; }
-  [[nodiscard]] KOKKOS_INLINE_FUNCTION float highest() const { return v; }
+  KOKKOS_INLINE_FUNCTION void store(float* p) const {
+    for (int i = 0; i < Width; ++i) p[i] = v[i];
+  }
+  KOKKOS_INLINE_FUNCTION friend Pack operator+(Pack a, Pack b) {
+    return each([=](int i) { return a.v[i] + b.v[i]; });
+  }
+  KOKKOS_INLINE_FUNCTION friend Pack operator-(Pack a, Pack b) {
+    return each([=](int i) { return a.v[i] - b.v[i]; });
+  }
+  KOKKOS_INLINE_FUNCTION friend Pack operator*(Pack a, Pack b) {
+    return each([=](int i) { return a.v[i] * b.v[i]; });
+  }
+  KOKKOS_INLINE_FUNCTION friend Pack operator/(Pack a, Pack b) {
+    return each([=](int i) { return a.v[i] / b.v[i]; });
+  }
+  KOKKOS_INLINE_FUNCTION friend Pack max(Pack a, Pack b) {
+    return each([=](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; });
+  }
+  KOKKOS_INLINE_FUNCTION friend Pack exp(Pack a) {
+    return each([=](int i) { return Kokkos::exp(a.v[i]); });
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION float sum() const {
+    float total = v[0];
+    for (int i = 1; i < Width; ++i) total += v[i];
+    return total;
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION float highest() const {
+    float most = v[0];
+    for (int i = 1; i < Width; ++i) most = v[i] > most ? v[i] : most;
+    return most;
+  }
+
+ private:
+  template <class Function>
+  KOKKOS_INLINE_FUNCTION static Pack each(const Function& function) {
+    Pack r;
+    for (int i = 0; i < Width; ++i) r.v[i] = function(i);
+    return r;
+  }
 };
 
+#if defined(KVMETER_VECTOR_TYPES)
 /// Sixteen floats: one AVX-512 register.
 template <>
 struct Pack<host_pack_width> {
@@ -70,7 +104,8 @@ struct Pack<host_pack_width> {
   static Pack load(const BF16* p) {
 #if defined(__AVX512F__)
     const __m256i half = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-    return {reinterpret_cast<Floats>(_mm512_maskz_slli_epi32(all_lanes, _mm512_maskz_cvtepu16_epi32(all_lanes, half), 16))};
+    return {reinterpret_cast<Floats>(
+        _mm512_maskz_slli_epi32(all_lanes, _mm512_maskz_cvtepu16_epi32(all_lanes, half), 16))};
 #else
     return load_each(p);
 #endif
@@ -83,24 +118,37 @@ struct Pack<host_pack_width> {
     return load_each(p);
 #endif
   }
-  void store(float* p) const { std::memcpy(p, &v, sizeof v); }
+  void store(float* p) const {
+    std::memcpy(p, &v, sizeof v);
+  }
 
-  friend Pack operator+(Pack a, Pack b) { return {a.v + b.v}; }
-  friend Pack operator-(Pack a, Pack b) { return {a.v - b.v}; }
-  friend Pack operator*(Pack a, Pack b) { return {a.v * b.v}; }
-  friend Pack operator/(Pack a, Pack b) { return {a.v / b.v}; }
-  friend Pack max(Pack a, Pack b) { return {a.v > b.v ? a.v : b.v}; }
+  friend Pack operator+(Pack a, Pack b) {
+    return {a.v + b.v};
+  }
+  friend Pack operator-(Pack a, Pack b) {
+    return {a.v - b.v};
+  }
+  friend Pack operator*(Pack a, Pack b) {
+    return {a.v * b.v};
+  }
+  friend Pack operator/(Pack a, Pack b) {
+    return {a.v / b.v};
+  }
+  friend Pack max(Pack a, Pack b) {
+    return {a.v > b.v ? a.v : b.v};
+  }
 
-  /// e^a: range reduction by ln 2 in two parts and the polynomial of Cephes' expf (Moshier, 1992); relative
-  /// error below 2e-7. Below -87 the result is 0, which is what masked scores need; above 88 infinity is
-  /// never asked for, since softmax subtracts the maximum.
+  /// e^a: range reduction by ln 2 in two parts and the polynomial of Cephes' expf (Moshier, 1992);
+  /// relative error below 2e-7. Below -87 the result is 0, which is what masked scores need; above
+  /// 88 infinity is never asked for, since softmax subtracts the maximum.
   friend Pack exp(Pack a) {
-    constexpr float round_magic = 12582912.0F;  // 1.5 x 2^23: adding it rounds to an integer
-    const Floats x = a.v > -87.0F ? a.v : Floats{} - 87.0F;
+    const Floats lowest = splat(-87.0F).v;
+    const Floats round_magic = splat(12582912.0F).v;  // 1.5 x 2^23: adding it rounds to an integer
+    const Floats x = a.v > lowest ? a.v : lowest;
     const Floats shifted = x * 1.44269504088896341F + round_magic;
     const Floats n = shifted - round_magic;
     const Floats r = (x - n * 0.693359375F) - n * -2.12194440e-4F;
-    Floats p = Floats{} + 1.9875691500e-4F;
+    Floats p = splat(1.9875691500e-4F).v;
     p = p * r + 1.3981999507e-3F;
     p = p * r + 8.3334519073e-3F;
     p = p * r + 4.1665795894e-2F;
@@ -108,8 +156,8 @@ struct Pack<host_pack_width> {
     p = p * r + 5.0000001201e-1F;
     p = p * r * r + r + 1.0F;
     const Ints exponent = reinterpret_cast<Ints>(shifted) << 23;  // the magic's own bits shift out
-    const Floats scaled = reinterpret_cast<Floats>(reinterpret_cast<Ints>(p) + exponent);
-    return {a.v > -87.0F ? scaled : Floats{}};
+    const Ints above = a.v > lowest;                              // all ones where it holds
+    return {reinterpret_cast<Floats>((reinterpret_cast<Ints>(p) + exponent) & above)};
   }
 
   [[nodiscard]] float sum() const {
@@ -127,7 +175,8 @@ struct Pack<host_pack_width> {
     return r;
   }
 
-  /// Joins upper and lower halves with `join` until one float is left: the order of a tree, on every machine.
+  /// Joins upper and lower halves with `join` until one float is left: the order of a tree, on
+  /// every machine.
   template <class Join>
   static float halve(Floats all, const Join& join) {
     using Eight = float __attribute__((vector_size(32)));
@@ -141,8 +190,10 @@ struct Pack<host_pack_width> {
     return join(join(joined4[0], joined4[2]), join(joined4[1], joined4[3]));
   }
 };
+#endif
 
-/// The least multiple of a pack's width that holds n floats: rows in scratch are padded to it with zeros.
+/// The least multiple of a pack's width that holds n floats: rows in scratch are padded to it with
+/// zeros.
 template <class Exec>
 KOKKOS_INLINE_FUNCTION constexpr int padded(int n) {
   return (n + pack_width<Exec> - 1) / pack_width<Exec> * pack_width<Exec>;

@@ -19,6 +19,7 @@ inline constexpr bool has_cuda = true;
 #define KVMETER_FOR_EACH_EXEC(X) X(Kokkos::Serial) X(Kokkos::OpenMP) X(Kokkos::Cuda)
 #else
 inline constexpr bool has_cuda = false;
+#define KVMETER_VECTOR_TYPES  // GCC's and Clang's; nvcc refuses them (harness/exec/pack.hpp)
 #define KVMETER_FOR_EACH_EXEC(X) X(Kokkos::Serial) X(Kokkos::OpenMP)
 #endif
 
@@ -51,8 +52,8 @@ inline std::vector<Backend> backends_in_build() {
   return backends;
 }
 
-/// Calls function(ExecTag<Exec>{}) for the back end: the one place where a run-time back end becomes a
-/// type.
+/// Calls function(ExecTag<Exec>{}) for the back end: the one place where a run-time back end
+/// becomes a type.
 template <class Exec>
 struct ExecTag {
   using type = Exec;

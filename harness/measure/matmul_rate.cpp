@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "harness/exec/half.hpp"
+#include "harness/core/error.hpp"
 #include "harness/measure/clock.hpp"
-#include "harness/measure/peak.hpp"
+#include "harness/measure/matmul_rate.hpp"
 #include "harness/measure/statistics.hpp"
 
 namespace kvmeter::measure {
@@ -21,20 +21,19 @@ DataType data_type(Element element) {
   return element == Element::f16 ? DataType::f16 : DataType::f32;
 }
 
-/// Writes small values of both signs: zeros and denormals could be faster or slower than weights
-/// are.
-template <class T>
-void fill(dnnl::memory& memory) {
-  auto* data = static_cast<T*>(memory.get_data_handle());
-  const std::size_t n = memory.get_desc().get_size() / sizeof(T);
+/// Small values of both signs in this layout: zeros and denormals could be faster or slower than
+/// weights are.
+dnnl::memory filled(const dnnl::memory::desc& layout, Tag plain, const dnnl::engine& engine,
+                    dnnl::stream& stream) {
+  dnnl::memory values({layout.dims(), DataType::f32, plain}, engine);
+  auto* data = static_cast<float*>(values.get_data_handle());
+  const std::size_t n = values.get_desc().get_size() / sizeof(float);
   for (std::size_t i = 0; i < n; ++i)
-    data[i] = round_to<T>(static_cast<float>(i * 2654435761U % 1024U) / 1024.0F - 0.5F);
-}
-
-void fill(dnnl::memory& memory, Element element) {
-  if (element == Element::bf16) return fill<BF16>(memory);
-  if (element == Element::f16) return fill<F16>(memory);
-  fill<float>(memory);
+    data[i] = static_cast<float>(i * 2654435761U % 1024U) / 1024.0F - 0.5F;
+  dnnl::memory result(layout, engine);
+  dnnl::reorder(values, result).execute(stream, values, result);
+  stream.wait();
+  return result;
 }
 
 /// One linear layer, ready to run: sources and weights of the element, float results, as the
@@ -51,12 +50,9 @@ class LinearLayer {
     const dnnl::matmul::primitive_desc primitive(
         dnnl::matmul::desc(source, blocked ? any : row_major, result), m_engine);
     m_matmul = dnnl::matmul(primitive);
-    m_source = dnnl::memory(source, m_engine);
-    m_weights = dnnl::memory(row_major, m_engine);
+    m_source = filled(source, Tag::ab, m_engine, m_stream);
+    m_weights = filled(primitive.weights_desc(), Tag::ba, m_engine, m_stream);
     m_result = dnnl::memory(result, m_engine);
-    fill(m_source, element);
-    fill(m_weights, element);
-    if (blocked) reorder_weights(primitive.weights_desc());
   }
 
   void run() {
@@ -67,13 +63,6 @@ class LinearLayer {
   }
 
  private:
-  void reorder_weights(const dnnl::memory::desc& layout) {
-    dnnl::memory blocked(layout, m_engine);
-    dnnl::reorder(m_weights, blocked).execute(m_stream, m_weights, blocked);
-    m_stream.wait();
-    m_weights = blocked;
-  }
-
   dnnl::engine m_engine;
   dnnl::stream m_stream;
   dnnl::matmul m_matmul;
@@ -104,7 +93,7 @@ double weight(Element element) {
 
 }  // namespace
 
-std::vector<MatmulRate> measure_matmuls(const PeakPlan& plan) {
+std::vector<MatmulRate> measure_matmuls(const MatmulPlan& plan) {
   double all = 0;
   for (const Element element : plan.elements)
     for (const MatmulShape& shape : plan.shapes) all += weight(element) * shape.flops();
@@ -115,8 +104,7 @@ std::vector<MatmulRate> measure_matmuls(const PeakPlan& plan) {
       const double share = weight(element) * shape.flops() / all / n_layouts;
       try {
         for (int layout = 0; layout < n_layouts; ++layout)
-          rates.push_back(
-              measure(shape, element, layout == 0, plan.passes, share * plan.matmul_seconds));
+          rates.push_back(measure(shape, element, layout == 0, plan.passes, share * plan.seconds));
       } catch (const dnnl::error& error) {
         if (error.status != dnnl_unimplemented) fail("peak: oneDNN: {}", error.what());
       }

@@ -54,10 +54,7 @@ PeakPlan full_plan(std::vector<MatmulShape> shapes, std::vector<Element> element
   return {.buffer_bytes = {mib, 4 * mib, 16 * mib, 64 * mib, 256 * mib, 1024 * mib, 2048 * mib},
           .pages = {Pages::small, Pages::huge},
           .bandwidth_seconds = 8,
-          .shapes = std::move(shapes),
-          .elements = std::move(elements),
-          .every_layout = true,
-          .matmul_seconds = 7,
+          .matmuls = {std::move(shapes), std::move(elements), true, 7, 7},
           .passes = 7};
 }
 
@@ -65,10 +62,7 @@ PeakPlan quick_plan(std::vector<MatmulShape> shapes, std::vector<Element> elemen
   return {.buffer_bytes = {mib, 16 * mib, 128 * mib, 512 * mib},
           .pages = {Pages::huge},  // never the slower ones; where there are none it gets small ones
           .bandwidth_seconds = 0.8,
-          .shapes = std::move(shapes),
-          .elements = std::move(elements),
-          .every_layout = false,
-          .matmul_seconds = 0.7,
+          .matmuls = {std::move(shapes), std::move(elements), false, 0.7, 5},
           .passes = 5};
 }
 

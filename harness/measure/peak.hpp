@@ -14,6 +14,7 @@
 
 #include "harness/core/enums.hpp"
 #include "harness/exec/threads.hpp"
+#include "harness/measure/matmul_rate.hpp"
 
 namespace kvmeter::measure {
 
@@ -35,29 +36,6 @@ struct CurvePoint {
   Pattern pattern = Pattern::chunks;
 };
 
-/// A linear layer: [rows, in_dim] x [in_dim, out_dim], `count` of them in a forward pass.
-struct MatmulShape {
-  std::string name;
-  std::int64_t rows = 0;
-  std::int64_t in_dim = 0;
-  std::int64_t out_dim = 0;
-  std::int64_t count = 1;
-
-  [[nodiscard]] double flops() const {
-    return 2.0 * static_cast<double>(rows) * static_cast<double>(in_dim) *
-           static_cast<double>(out_dim);
-  }
-};
-
-/// Median rate of one shape; layout is how the weights lay: "row-major" [out_dim, in_dim] or
-/// "blocked", as the library likes best.
-struct MatmulRate {
-  MatmulShape shape;
-  Element element = Element::f32;
-  std::string layout;
-  double flops_per_s = 0;
-};
-
 struct Peak {
   std::vector<CurvePoint> curve;    // by rising bytes
   std::vector<MatmulRate> matmuls;  // every layout; empty where nothing measures them
@@ -68,10 +46,7 @@ struct PeakPlan {
   std::vector<std::int64_t> buffer_bytes;  // rising; cut to a quarter of the available memory
   std::vector<Pages> pages;                // on the host
   double bandwidth_seconds = 0;
-  std::vector<MatmulShape> shapes;
-  std::vector<Element> elements;
-  bool every_layout = true;  // false: the blocked one only, commonly the best
-  double matmul_seconds = 0;
+  MatmulPlan matmuls;
   int passes = 7;  // that a median is over, where the time allows
 };
 
@@ -118,7 +93,7 @@ Peak measure_peak(const Exec& exec, const PeakPlan& plan) {
   peak.curve = measure_bandwidth(exec, plan);
   if constexpr (is_host_exec<Exec>) {
     const ThreadLimit limit(thread_count(exec));
-    peak.matmuls = measure_matmuls(plan);
+    peak.matmuls = measure_matmuls(plan.matmuls);
   }
   return peak;
 }

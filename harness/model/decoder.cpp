@@ -15,10 +15,12 @@ std::int64_t up_columns(const ModelConfig& c) {
   return c.activation == Activation::swiglu ? 2 * c.ffn_dim : c.ffn_dim;
 }
 
-std::int64_t qkv_columns(const ModelConfig& c) { return c.q_dim() + 2 * c.kv_dim(); }
+std::int64_t qkv_columns(const ModelConfig& c) {
+  return c.q_dim() + 2 * c.kv_dim();
+}
 
 ops::MatmulLimits matmul_limits(const ModelConfig& c, const StepLimits& limits, Element element) {
-  return {std::max(limits.max_rows, limits.max_logit_rows),
+  return {ops::padded_rows(std::max(limits.max_rows, limits.max_logit_rows)),
           std::max({c.hidden_dim, c.q_dim(), c.ffn_dim}), element};
 }
 
@@ -42,8 +44,8 @@ Decoder<Exec>::Decoder(const Exec& exec, const ModelConfig& config,
   if (config.positions == Positions::rope)
     m_rope = ops::make_rope_table(exec, rope_frequencies(config), limits.max_positions);
   const auto rows = [&](const char* label, std::int64_t n, std::int64_t columns) {
-    const auto matrix =
-        allocate<Rows>(exec, std::string("kvmeter::activations::") + label, n, columns);
+    const auto matrix = allocate<Rows>(exec, std::string("kvmeter::activations::") + label,
+                                       ops::padded_rows(n), columns);
     Kokkos::deep_copy(exec, matrix, 0.0F);  // touched here, so that no step pays for its pages
     return matrix;
   };
@@ -77,9 +79,9 @@ void Decoder<Exec>::layer(const Exec& exec, std::int64_t index, KvCache<Exec>& c
   const Rows hidden = first_rows(m_hidden, m_plan.n_rows);
   const Rows normed = first_rows(m_normed, m_plan.n_rows);
   norm(exec, hidden, weights.attention_norm, weights.attention_norm_bias, normed);
-  linear(exec, normed, weights.qkv, weights.qkv_bias, first_rows(m_qkv, m_plan.n_rows), false);
+  linear(exec, {m_normed, weights.qkv, weights.qkv_bias, m_qkv, false}, m_plan.n_rows);
   attention(exec, index, cache);
-  linear(exec, first_rows(m_attended, m_plan.n_rows), weights.out, weights.out_bias, hidden, true);
+  linear(exec, {m_attended, weights.out, weights.out_bias, m_hidden, true}, m_plan.n_rows);
   norm(exec, hidden, weights.mlp_norm, weights.mlp_norm_bias, normed);
   mlp(exec, weights);
 }
@@ -108,45 +110,48 @@ template <class Exec>
 void Decoder<Exec>::mlp(const Exec& exec, const LayerWeights<MemorySpace>& weights) {
   const Rows up = first_rows(m_up, m_plan.n_rows);
   const Rows activated = first_rows(m_activated, m_plan.n_rows);
-  linear(exec, first_rows(m_normed, m_plan.n_rows), weights.up, weights.up_bias, up, false);
+  linear(exec, {m_normed, weights.up, weights.up_bias, m_up, false}, m_plan.n_rows);
   if (m_config.activation == Activation::swiglu)
     ops::swiglu(exec, up, activated);
   else
     ops::gelu_tanh(exec, up, activated);
-  linear(exec, activated, weights.down, weights.down_bias, first_rows(m_hidden, m_plan.n_rows), true);
+  linear(exec, {m_activated, weights.down, weights.down_bias, m_hidden, true}, m_plan.n_rows);
 }
 
 template <class Exec>
 Array2<float, typename Exec::memory_space> Decoder<Exec>::last_logits(const Exec& exec) {
-  const Rows last = first_rows(m_last, m_plan.n_sequences);
-  ops::gather(exec, m_hidden, m_plan.last_rows, last);
-  return head(exec, last);
+  ops::gather(exec, m_hidden, m_plan.last_rows, first_rows(m_last, m_plan.n_sequences));
+  return head(exec, m_plan.n_sequences);
 }
 
 template <class Exec>
-Array2<float, typename Exec::memory_space> Decoder<Exec>::logits(const Exec& exec, std::int64_t first,
+Array2<float, typename Exec::memory_space> Decoder<Exec>::logits(const Exec& exec,
+                                                                 std::int64_t first,
                                                                  std::int64_t n) {
   KVMETER_EXPECTS(n <= m_limits.max_logit_rows, "logits of {} rows; room for {}", n,
                   m_limits.max_logit_rows);
   const Rows rows = Kokkos::subview(m_hidden, std::make_pair(first, first + n), Kokkos::ALL);
-  const Rows copy = first_rows(m_last, n);
-  Kokkos::deep_copy(exec, copy, rows);
-  return head(exec, copy);
+  Kokkos::deep_copy(exec, first_rows(m_last, n), rows);
+  return head(exec, n);
 }
 
-/// The final norm in place and the output matrix.
+/// The final norm and the output matrix over the first n rows of m_last.
 template <class Exec>
-Array2<float, typename Exec::memory_space> Decoder<Exec>::head(const Exec& exec, const Rows& hidden) {
-  const Rows logits = first_rows(m_logits, static_cast<std::int64_t>(hidden.extent(0)));
-  norm(exec, hidden, m_weights.final_norm, m_weights.final_norm_bias, hidden);
-  linear(exec, hidden, m_weights.head, {}, logits, false);
-  return logits;
+Array2<float, typename Exec::memory_space> Decoder<Exec>::head(const Exec& exec, std::int64_t n) {
+  const Rows last = first_rows(m_last, n);
+  norm(exec, last, m_weights.final_norm, m_weights.final_norm_bias, last);
+  linear(exec, {m_last, m_weights.head, {}, m_logits, false}, n);
+  return first_rows(m_logits, n);
 }
 
+/// The first n rows of x and out, and those that fill them up: whatever those hold, nobody reads
+/// it.
 template <class Exec>
-void Decoder<Exec>::linear(const Exec& exec, const Rows& x, const WeightMatrix<MemorySpace>& w,
-                           const WeightVector<MemorySpace>& bias, const Rows& out, bool accumulate) {
-  m_matmul(exec, {x, w, bias, out, accumulate});
+void Decoder<Exec>::linear(const Exec& exec, ops::LinearArguments<MemorySpace> arguments,
+                           std::int64_t n) {
+  arguments.x = first_rows(arguments.x, ops::padded_rows(n));
+  arguments.out = first_rows(arguments.out, ops::padded_rows(n));
+  m_matmul(exec, arguments);
 }
 
 template <class Exec>
@@ -159,8 +164,8 @@ void Decoder<Exec>::norm(const Exec& exec, const Rows& x, const WeightVector<Mem
 template <class Exec>
 void Decoder<Exec>::check(const StepPlan& plan) const {
   for (const std::int32_t token : plan.tokens)
-    KVMETER_EXPECTS(token >= 0 && token < m_config.vocab_size, "token id {}; {} has ids 0 to {}", token,
-                    m_config.name, m_config.vocab_size - 1);
+    KVMETER_EXPECTS(token >= 0 && token < m_config.vocab_size, "token id {}; {} has ids 0 to {}",
+                    token, m_config.name, m_config.vocab_size - 1);
   for (const StepSequence& s : plan.sequences) {
     KVMETER_EXPECTS(s.n_tokens > 0, "sequence {}: no tokens in a step", s.slot);
     KVMETER_EXPECTS(s.first_position + s.n_tokens <= m_limits.max_positions,
@@ -180,17 +185,21 @@ Cost decoder_cost(const ModelConfig& c, Element element, const StepPlan& plan) {
 }
 
 template <class Exec>
-std::int64_t decoder_workspace_bytes(const ModelConfig& c, const StepLimits& limits, Element element) {
-  const std::int64_t row = 2 * c.hidden_dim + qkv_columns(c) + c.q_dim() + up_columns(c) + c.ffn_dim;
+std::int64_t decoder_workspace_bytes(const ModelConfig& c, const StepLimits& limits,
+                                     Element element) {
+  const std::int64_t row =
+      2 * c.hidden_dim + qkv_columns(c) + c.q_dim() + up_columns(c) + c.ffn_dim;
   const std::int64_t logit_row = c.hidden_dim + c.vocab_size;
+  const std::int64_t rows = ops::padded_rows(limits.max_rows);
+  const std::int64_t logit_rows = ops::padded_rows(limits.max_logit_rows);
   const std::int64_t rope = c.positions == Positions::rope ? limits.max_positions * c.head_dim : 0;
   const std::int64_t plan = 7 * limits.max_rows + limits.max_sequences;
-  return 4 * (limits.max_rows * row + limits.max_logit_rows * logit_row + rope + plan) +
+  return 4 * (rows * row + logit_rows * logit_row + rope + plan) +
          ops::Matmul<Exec>::workspace_bytes(matmul_limits(c, limits, element));
 }
 
-#define KVMETER_INSTANTIATE(Exec)                                                        \
-  template class Decoder<Exec>;                                                          \
+#define KVMETER_INSTANTIATE(Exec)                                                            \
+  template class Decoder<Exec>;                                                              \
   template std::int64_t decoder_workspace_bytes<Exec>(const ModelConfig&, const StepLimits&, \
                                                       Element);
 KVMETER_FOR_EACH_EXEC(KVMETER_INSTANTIATE)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// A decoder-only transformer: one step over whatever rows a plan brings, prefill and decode alike. It knows a cache
-// by its interface alone and cannot time itself.
+// A decoder-only transformer: one step over whatever rows a plan brings, prefill and decode alike.
+// It knows a cache by its interface alone and cannot time itself.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ namespace kvmeter {
 
 /// Largest step that a decoder has working memory for.
 struct StepLimits {
-  std::int64_t max_rows = 1;         // tokens of a step, over all sequences
+  std::int64_t max_rows = 1;  // tokens of a step, over all sequences
   std::int64_t max_sequences = 1;
-  std::int64_t max_positions = 1;    // of any token
-  std::int64_t max_logit_rows = 1;   // rows that logits are asked for at once
-  std::int32_t tile_queries = 1;     // of the cache
+  std::int64_t max_positions = 1;   // of any token
+  std::int64_t max_logit_rows = 1;  // rows that logits are asked for at once
+  std::int32_t tile_queries = 1;    // of the cache
 };
 
 template <class Exec>
@@ -35,11 +35,12 @@ class Decoder {
   Decoder(const Exec& exec, const ModelConfig& config, ModelWeights<MemorySpace> weights,
           const StepLimits& limits, Element element);
 
-  /// Computes the hidden state of every row of the plan; K and V of its tokens go to the cache. The plan must be
-  /// within the limits and the vocabulary (checked).
+  /// Computes the hidden state of every row of the plan; K and V of its tokens go to the cache. The
+  /// plan must be within the limits and the vocabulary (checked).
   const Plan& step(const Exec& exec, const StepPlan& plan, KvCache<Exec>& cache);
 
-  /// Logits of the last token of each sequence of the latest step. \return [n_sequences, vocab_size]
+  /// Logits of the last token of each sequence of the latest step. \return [n_sequences,
+  /// vocab_size]
   Rows last_logits(const Exec& exec);
 
   /// Logits of rows first .. first + n - 1 of the latest step. \return [n, vocab_size]
@@ -55,11 +56,10 @@ class Decoder {
   void layer(const Exec& exec, std::int64_t index, KvCache<Exec>& cache);
   void attention(const Exec& exec, std::int64_t index, KvCache<Exec>& cache);
   void mlp(const Exec& exec, const LayerWeights<MemorySpace>& weights);
-  void linear(const Exec& exec, const Rows& x, const WeightMatrix<MemorySpace>& w,
-              const WeightVector<MemorySpace>& bias, const Rows& out, bool accumulate);
+  void linear(const Exec& exec, ops::LinearArguments<MemorySpace> arguments, std::int64_t n);
   void norm(const Exec& exec, const Rows& x, const WeightVector<MemorySpace>& scale,
             const WeightVector<MemorySpace>& shift, const Rows& out);
-  Rows head(const Exec& exec, const Rows& hidden);
+  Rows head(const Exec& exec, std::int64_t n);
   void check(const StepPlan& plan) const;
 
   ModelConfig m_config;
@@ -87,7 +87,8 @@ Cost decoder_cost(const ModelConfig& config, Element element, const StepPlan& pl
 
 /// Bytes of a decoder's working memory, without allocating it.
 template <class Exec>
-std::int64_t decoder_workspace_bytes(const ModelConfig& config, const StepLimits& limits, Element element);
+std::int64_t decoder_workspace_bytes(const ModelConfig& config, const StepLimits& limits,
+                                     Element element);
 
 /// RoPE frequencies in radians per position, with the scaling of the config. [head_dim / 2]
 std::vector<double> rope_frequencies(const ModelConfig& config);

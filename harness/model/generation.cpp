@@ -75,8 +75,8 @@ void Generation<Exec>::step() {
   const auto part = [](const auto& array, std::size_t first, std::size_t count) {
     return Kokkos::subview(array, std::make_pair(first, first + count));
   };
-  ops::SamplingArguments<typename Exec::memory_space> arguments{m_logits, m_weights, {}, {},
-                                                                part(m_ids, 0, n)};
+  ops::SamplingArguments<typename Exec::memory_space> arguments{
+      m_logits, m_weights, {}, {}, part(m_ids, 0, n)};
   if (!m_spec.sampling.greedy) {
     for (std::size_t i = 0; i < n; ++i) {
       const StepSequence& s = m_plan.sequences[i];

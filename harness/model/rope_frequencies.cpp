@@ -8,8 +8,8 @@
 namespace kvmeter {
 namespace {
 
-/// Long wavelengths are stretched by the factor, short ones kept, and those between blended. "The Llama 3 herd of
-/// models", 2024, as Hugging Face checkpoints parametrise it.
+/// Long wavelengths are stretched by the factor, short ones kept, and those between blended. "The
+/// Llama 3 herd of models", 2024, as Hugging Face checkpoints parametrise it.
 double scaled(double frequency, const Llama3RopeScaling& scaling) {
   const double wavelength = 2 * std::numbers::pi / frequency;
   const auto original = static_cast<double>(scaling.original_positions);

@@ -69,10 +69,10 @@ void gelu_tanh(const Exec& exec, const Rows<typename Exec::memory_space>& x,
   Kokkos::parallel_for("kvmeter::ops::gelu_tanh", policy, GeluKernel<Exec>{x, out});
 }
 
-#define KVMETER_INSTANTIATE(Exec)                                              \
-  template void swiglu<Exec>(const Exec&, const Rows<Exec::memory_space>&,     \
-                             const Rows<Exec::memory_space>&);                 \
-  template void gelu_tanh<Exec>(const Exec&, const Rows<Exec::memory_space>&,  \
+#define KVMETER_INSTANTIATE(Exec)                                             \
+  template void swiglu<Exec>(const Exec&, const Rows<Exec::memory_space>&,    \
+                             const Rows<Exec::memory_space>&);                \
+  template void gelu_tanh<Exec>(const Exec&, const Rows<Exec::memory_space>&, \
                                 const Rows<Exec::memory_space>&);
 KVMETER_FOR_EACH_EXEC(KVMETER_INSTANTIATE)
 #undef KVMETER_INSTANTIATE

@@ -71,14 +71,14 @@ void gather(const Exec& exec, const Rows<typename Exec::memory_space>& x,
                        GatherKernel<Exec>{x, rows, out});
 }
 
-#define KVMETER_INSTANTIATE(Exec)                                                            \
+#define KVMETER_INSTANTIATE(Exec)                                                              \
   template void embed<Exec>(const Exec&, const ConstArray1<std::int32_t, Exec::memory_space>&, \
-                            const ConstArray1<std::int32_t, Exec::memory_space>&,            \
-                            const WeightMatrix<Exec::memory_space>&,                         \
-                            const WeightMatrix<Exec::memory_space>&,                         \
-                            const Rows<Exec::memory_space>&);                                \
-  template void gather<Exec>(const Exec&, const Rows<Exec::memory_space>&,                   \
-                             const ConstArray1<std::int32_t, Exec::memory_space>&,           \
+                            const ConstArray1<std::int32_t, Exec::memory_space>&,              \
+                            const WeightMatrix<Exec::memory_space>&,                           \
+                            const WeightMatrix<Exec::memory_space>&,                           \
+                            const Rows<Exec::memory_space>&);                                  \
+  template void gather<Exec>(const Exec&, const Rows<Exec::memory_space>&,                     \
+                             const ConstArray1<std::int32_t, Exec::memory_space>&,             \
                              const Rows<Exec::memory_space>&);
 KVMETER_FOR_EACH_EXEC(KVMETER_INSTANTIATE)
 #undef KVMETER_INSTANTIATE

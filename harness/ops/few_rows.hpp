@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// The linear layer for few rows: bound by reading the weights, so that they are read once, in long streams, and
-// all rows of x use what was read.
+// The linear layer for few rows: bound by reading the weights, so that they are read once, in long
+// streams, and all rows of x use what was read.
 #pragma once
 
 #include "harness/exec/pack.hpp"

@@ -24,12 +24,10 @@ class ManyRowsCuda {
   }
 
   void operator()(const Exec& exec, const LinearArguments<typename Exec::memory_space>& a) {
-    const detail::CublasProduct product{a.w.element,
-                                        static_cast<std::int64_t>(a.x.extent(0)),
-                                        a.w.in_dim,
-                                        a.w.out_dim,
-                                        a.bias.extent(0) > 0,
-                                        a.accumulate};
+    const detail::CublasProduct product{
+        a.w.element,          static_cast<std::int64_t>(a.x.extent(0)),
+        a.w.in_dim,           a.w.out_dim,
+        a.bias.extent(0) > 0, a.accumulate};
     m_cublas.run(product, rounded(exec, a), a.w.storage.data(), a.bias.data(), a.out.data(),
                  m_workspace.data(), exec.cuda_stream());
   }
@@ -46,7 +44,8 @@ class ManyRowsCuda {
   }
 
   detail::CublasLtMatmul m_cublas;
-  Array1<std::byte, typename Exec::memory_space> m_workspace;  // cuBLASLt's, then x in the weights' element
+  Array1<std::byte, typename Exec::memory_space>
+      m_workspace;  // cuBLASLt's, then x in the weights' element
   std::int64_t m_rounded_at;
 };
 

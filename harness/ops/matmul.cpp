@@ -45,11 +45,18 @@ template <class Exec>
 std::string_view Matmul<Exec>::path(std::int64_t n_rows, Element element) {
   static constexpr std::array<std::string_view, 3> cuda{"cuBLASLt f32", "cuBLASLt f16",
                                                         "cuBLASLt bf16"};
-  static constexpr std::array<std::string_view, 3> host{"oneDNN f32", "oneDNN f32 on f16 panels",
-                                                        "oneDNN bf16"};
+  static constexpr std::array<std::string_view, 3> panels{"oneDNN f32", "oneDNN f32 on f16 panels",
+                                                          "oneDNN f32 on bf16 panels"};
   if (!is_host_exec<Exec>) return cuda[static_cast<std::size_t>(element)];
   if (n_rows <= most_few_rows) return "kvmeter few rows";
-  return host[static_cast<std::size_t>(element)];
+  if (element == Element::bf16 && multiplied_as_held(element)) return "oneDNN bf16";
+  return panels[static_cast<std::size_t>(element)];
+}
+
+template <class Exec>
+bool Matmul<Exec>::rounds_activations(std::int64_t n_rows, Element element) {
+  if (element == Element::f32) return false;
+  return is_host_exec<Exec> ? n_rows > most_few_rows && multiplied_as_held(element) : true;
 }
 
 template <class Exec>

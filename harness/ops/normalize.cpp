@@ -22,7 +22,8 @@ struct NormalizeKernel {
     const auto columns = static_cast<std::int32_t>(x.extent(1));
     const float* in = &x(row, 0);
     double mean = 0;
-    if (kind == NormKind::layer) mean = sum(team, columns, [&](std::int32_t c) { return double{in[c]}; }) / columns;
+    if (kind == NormKind::layer)
+      mean = sum(team, columns, [&](std::int32_t c) { return double{in[c]}; }) / columns;
     const double square = sum(team, columns, [&](std::int32_t c) {
       const double distance = in[c] - mean;
       return distance * distance;
@@ -55,14 +56,15 @@ void normalize(const Exec& exec, NormKind kind, double epsilon,
                const Array1<float, typename Exec::memory_space>& scale,
                const Array1<float, typename Exec::memory_space>& shift,
                const Rows<typename Exec::memory_space>& out) {
-  Kokkos::parallel_for("kvmeter::ops::normalize", row_policy(exec, static_cast<std::int64_t>(x.extent(0))),
+  Kokkos::parallel_for("kvmeter::ops::normalize",
+                       row_policy(exec, static_cast<std::int64_t>(x.extent(0))),
                        NormalizeKernel<Exec>{kind, epsilon, x, scale, shift, out});
 }
 
-#define KVMETER_INSTANTIATE(Exec)                                                              \
+#define KVMETER_INSTANTIATE(Exec)                                                               \
   template void normalize<Exec>(const Exec&, NormKind, double, const Rows<Exec::memory_space>&, \
-                                const Array1<float, Exec::memory_space>&,                      \
-                                const Array1<float, Exec::memory_space>&,                      \
+                                const Array1<float, Exec::memory_space>&,                       \
+                                const Array1<float, Exec::memory_space>&,                       \
                                 const Rows<Exec::memory_space>&);
 KVMETER_FOR_EACH_EXEC(KVMETER_INSTANTIATE)
 #undef KVMETER_INSTANTIATE

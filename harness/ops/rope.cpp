@@ -27,7 +27,8 @@ struct RotateKernel {
       float* x, const Array1<float, typename Exec::memory_space>& scale) const {
     double square = 0;
     for (std::int32_t i = 0; i < a.head_dim; ++i) square += static_cast<double>(x[i]) * x[i];
-    const auto factor = static_cast<float>(1.0 / Kokkos::sqrt(square / a.head_dim + a.norm_epsilon));
+    const auto factor =
+        static_cast<float>(1.0 / Kokkos::sqrt(square / a.head_dim + a.norm_epsilon));
     for (std::int32_t i = 0; i < a.head_dim; ++i) x[i] *= factor * scale(i);
   }
 
@@ -52,9 +53,10 @@ RopeTable<typename Exec::memory_space> make_rope_table(const Exec& exec,
                                                        std::int64_t n_positions) {
   using MemorySpace = typename Exec::memory_space;
   const auto half = static_cast<std::int64_t>(frequencies.size());
-  RopeTable<MemorySpace> table{
-      allocate<Array2<float, MemorySpace>>(exec, "kvmeter::activations::rope_cos", n_positions, half),
-      allocate<Array2<float, MemorySpace>>(exec, "kvmeter::activations::rope_sin", n_positions, half)};
+  RopeTable<MemorySpace> table{allocate<Array2<float, MemorySpace>>(
+                                   exec, "kvmeter::activations::rope_cos", n_positions, half),
+                               allocate<Array2<float, MemorySpace>>(
+                                   exec, "kvmeter::activations::rope_sin", n_positions, half)};
   const auto cos = Kokkos::create_mirror_view(Kokkos::HostSpace{}, table.cos);
   const auto sin = Kokkos::create_mirror_view(Kokkos::HostSpace{}, table.sin);
   for (std::int64_t position = 0; position < n_positions; ++position) {
@@ -77,9 +79,9 @@ void rotate(const Exec& exec, const RotateArguments<typename Exec::memory_space>
   Kokkos::parallel_for("kvmeter::ops::rotate", policy, RotateKernel<Exec>{arguments});
 }
 
-#define KVMETER_INSTANTIATE(Exec)                                                      \
-  template RopeTable<Exec::memory_space> make_rope_table<Exec>(                        \
-      const Exec&, std::span<const double>, std::int64_t);                             \
+#define KVMETER_INSTANTIATE(Exec)                               \
+  template RopeTable<Exec::memory_space> make_rope_table<Exec>( \
+      const Exec&, std::span<const double>, std::int64_t);      \
   template void rotate<Exec>(const Exec&, const RotateArguments<Exec::memory_space>&);
 KVMETER_FOR_EACH_EXEC(KVMETER_INSTANTIATE)
 #undef KVMETER_INSTANTIATE

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// Rotary position embedding (J. Su et al., "RoFormer", 2021) in the half-split layout of Hugging Face checkpoints:
-// channel i of a head turns with channel i + head_dim / 2. Applied to q and k in place, with the RMS norm of each
-// head before it where a model has one.
+// Rotary position embedding (J. Su et al., "RoFormer", 2021) in the half-split layout of Hugging
+// Face checkpoints: channel i of a head turns with channel i + head_dim / 2. Applied to q and k in
+// place, with the RMS norm of each head before it where a model has one.
 #pragma once
 
 #include <span>

@@ -39,7 +39,8 @@ void gather(const Exec& exec, const Rows<typename Exec::memory_space>& x,
             const ConstArray1<std::int32_t, typename Exec::memory_space>& rows,
             const Rows<typename Exec::memory_space>& out);
 
-/// swiglu: out[r][i] = silu(up[r][i]) * up[r][ffn_dim + i], with up [n_rows, 2 ffn_dim], gate columns first.
+/// swiglu: out[r][i] = silu(up[r][i]) * up[r][ffn_dim + i], with up [n_rows, 2 ffn_dim], gate
+/// columns first.
 template <class Exec>
 void swiglu(const Exec& exec, const Rows<typename Exec::memory_space>& up,
             const Rows<typename Exec::memory_space>& out);

@@ -31,8 +31,8 @@ struct GreedyKernel {
   }
 };
 
-/// Weights exp((logit - max) / temperature) are positive floats, whose order is that of their bits: thresholds are
-/// found by bisection on the bits, with no sort and exactly.
+/// Weights exp((logit - max) / temperature) are positive floats, whose order is that of their bits:
+/// thresholds are found by bisection on the bits, with no sort and exactly.
 template <class Exec>
 struct DrawKernel {
   using Team = typename RowPolicy<Exec>::member_type;
@@ -64,7 +64,9 @@ struct DrawKernel {
     float highest = 0;
     Kokkos::parallel_reduce(
         Kokkos::TeamVectorRange(team, vocab_size),
-        [&](std::int32_t i, float& most) { most = a.logits(row, i) > most ? a.logits(row, i) : most; },
+        [&](std::int32_t i, float& most) {
+          most = a.logits(row, i) > most ? a.logits(row, i) : most;
+        },
         Kokkos::Max<float>(highest));
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, vocab_size), [&](std::int32_t i) {
       a.weights(row, i) = Kokkos::exp((a.logits(row, i) - highest) / parameters.temperature);
@@ -131,7 +133,7 @@ void sample(const Exec& exec, const SamplingParameters& parameters,
     Kokkos::parallel_for("kvmeter::ops::sample", policy, DrawKernel<Exec>{parameters, a});
 }
 
-#define KVMETER_INSTANTIATE(Exec)                                  \
+#define KVMETER_INSTANTIATE(Exec)                                    \
   template void sample<Exec>(const Exec&, const SamplingParameters&, \
                              const SamplingArguments<Exec::memory_space>&);
 KVMETER_FOR_EACH_EXEC(KVMETER_INSTANTIATE)

@@ -19,16 +19,18 @@ struct SamplingParameters {
 
 template <class MemorySpace>
 struct SamplingArguments {
-  Array2<float, MemorySpace> logits;      // [n_sequences, vocab_size]
-  Array2<float, MemorySpace> weights;     // the same extents, working memory; not needed when greedy
-  ConstArray1<std::int32_t, MemorySpace> slots;      // [n_sequences] which sequence, for its random numbers
+  Array2<float, MemorySpace> logits;   // [n_sequences, vocab_size]
+  Array2<float, MemorySpace> weights;  // the same extents, working memory; not needed when greedy
+  ConstArray1<std::int32_t, MemorySpace>
+      slots;  // [n_sequences] which sequence, for its random numbers
   ConstArray1<std::int32_t, MemorySpace> positions;  // [n_sequences] of the token before, likewise
-  Array1<std::int32_t, MemorySpace> ids;  // [n_sequences] result
+  Array1<std::int32_t, MemorySpace> ids;             // [n_sequences] result
 };
 
 /// greedy: ids[s] = the lowest id with the highest logit. Otherwise a draw from
-/// softmax(logits / temperature) restricted by top_k, then top_p. The random number depends on seed, slot and
-/// position alone. A. Holtzman et al., "The curious case of neural text degeneration", 2020.
+/// softmax(logits / temperature) restricted by top_k, then top_p. The random number depends on
+/// seed, slot and position alone. A. Holtzman et al., "The curious case of neural text
+/// degeneration", 2020.
 template <class Exec>
 void sample(const Exec& exec, const SamplingParameters& parameters,
             const SamplingArguments<typename Exec::memory_space>& arguments);

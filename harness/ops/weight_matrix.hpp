@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// A weight matrix whose element type is known at run time: row-major [out_dim, in_dim], held once and
-// read by every kernel, many rows and few.
+// A weight matrix whose element type is known at run time: row-major [out_dim, in_dim], held once
+// and read by every kernel, many rows and few.
 #pragma once
 
 #include <type_traits>
@@ -12,7 +12,9 @@
 
 namespace kvmeter {
 
-constexpr std::int64_t bytes_of(Element element) { return element == Element::f32 ? 4 : 2; }
+constexpr std::int64_t bytes_of(Element element) {
+  return element == Element::f32 ? 4 : 2;
+}
 
 template <class MemorySpace>
 struct WeightMatrix {

@@ -125,6 +125,14 @@ void write_globals(const h5::File& file, Attributes attributes) {
 
 }  // namespace
 
+std::string result_library() {
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned release = 0;
+  H5get_libversion(&major, &minor, &release);
+  return fmt::format("HDF5 {}.{}.{}", major, minor, release);
+}
+
 void write_result(const std::filesystem::path& path, std::span<const PointRecord> records,
                   const Attributes& attributes, const Vocabulary& vocabulary) {
   for (const PointRecord& record : records) check_record(record);

@@ -7,11 +7,15 @@
 
 #include <filesystem>
 #include <span>
+#include <string>
 
 #include "harness/core/record.hpp"
 #include "harness/record/schema.hpp"
 
 namespace kvmeter {
+
+/// "HDF5 1.10.8": what the files are written with.
+std::string result_library();
 
 /// Replaces or creates the file as a whole (durable_file.hpp). Equal arguments give equal bytes.
 /// Throws Error if a record does not fit the schema or the file cannot be written.

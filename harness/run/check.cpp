@@ -31,6 +31,15 @@ void print_json(const std::vector<Difference>& differences) {
   fmt::print("{}\n", all.dump(2));
 }
 
+/// The other side computed in f32.
+double default_tolerance(const Setup& s) {
+  const bool rounds = visit_backend(s.backend, [&](auto tag) {
+    using Exec = typename decltype(tag)::type;
+    return ops::Matmul<Exec>::rounds_activations(s.point.batch * s.point.prompt_tokens, s.element);
+  });
+  return logit_bound(s, rounds);
+}
+
 }  // namespace
 
 int check(const CheckOptions& options) {
@@ -41,7 +50,7 @@ int check(const CheckOptions& options) {
   point.new_tokens = std::max<std::int64_t>(expected.new_tokens, 1);
   const Setup setup = make_setup(point, 1);
   const auto differences =
-      compare_with_expected(setup, expected, options.tolerance.value_or(logit_bound(setup)));
+      compare_with_expected(setup, expected, options.tolerance.value_or(default_tolerance(setup)));
   options.json ? print_json(differences) : print_table(differences);
   for (const Difference& d : differences)
     if (!d.passed()) return 3;

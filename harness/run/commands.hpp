@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// What each command of the program does, as functions that return the exit code: 0 all well, 2 finished with
-// points that failed, 3 a check says no. They throw UsageError for exit code 1.
+// What each command of the program does, as functions that return the exit code: 0 all well, 2
+// finished with points that failed, 3 a check says no. They throw UsageError for exit code 1.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ struct RunOptions {
 struct CheckOptions {
   Point point;  // model (a folder), cache, elements, attention, backend, threads
   std::filesystem::path expected;
-  std::optional<double> tolerance;  // of logits, relative to max |logit|; default from the cache elements
+  std::optional<double>
+      tolerance;  // of logits, relative to max |logit|; default from the cache elements
   bool json = false;
 };
 

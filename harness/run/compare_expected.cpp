@@ -72,7 +72,8 @@ class Comparison {
     const double scale = std::max({m_logits.scale(), m_steps.scale(), m_largest});
     std::vector<Difference> results;
     if (!m_logits.empty()) results.push_back(m_logits.finish(tolerance, scale));
-    if (!m_nll.empty()) results.push_back(m_nll.finish(2 * tolerance, scale));  // |d nll| <= 2 |d logit|
+    if (!m_nll.empty())
+      results.push_back(m_nll.finish(2 * tolerance, scale));  // |d nll| <= 2 |d logit|
     if (!m_steps.empty()) results.push_back(m_steps.finish(tolerance, scale));
     if (!m_ids.empty()) results.push_back(m_ids.finish(0, 1));
     return results;
@@ -102,7 +103,8 @@ class Comparison {
     const std::int32_t next =
         m_expected.input_ids[static_cast<std::size_t>(b)][static_cast<std::size_t>(p + 1)];
     m_nll.add(negative_log_likelihood(ours, next),
-              m_expected.nll[static_cast<std::size_t>(b * (m_expected.prompt_tokens - 1) + p)], b, p);
+              m_expected.nll[static_cast<std::size_t>(b * (m_expected.prompt_tokens - 1) + p)], b,
+              p);
   }
 
   void compare_logits(Differences& differences, const std::vector<float>& all, std::int64_t row,
@@ -114,7 +116,8 @@ class Comparison {
     }
   }
 
-  /// Prefill and decode along the expected tokens, so that one early difference does not hide the rest.
+  /// Prefill and decode along the expected tokens, so that one early difference does not hide the
+  /// rest.
   void generate() {
     std::vector<std::vector<std::int32_t>> sequences = m_expected.input_ids;
     for (std::int64_t step = 0; step < m_expected.new_tokens; ++step) {
@@ -122,13 +125,14 @@ class Comparison {
       for (std::size_t b = 0; b < sequences.size(); ++b) {
         const std::span<const std::int32_t> all(sequences[b]);
         const std::size_t known = step > 0 && m_session.cache->keeps_past() ? all.size() - 1 : 0;
-        plan.add(static_cast<std::int32_t>(b), static_cast<std::int32_t>(known), all.subspan(known));
+        plan.add(static_cast<std::int32_t>(b), static_cast<std::int32_t>(known),
+                 all.subspan(known));
       }
       m_session.decoder->step(m_session.exec, plan, *m_session.cache);
       const auto logits = to_host(m_session.decoder->last_logits(m_session.exec));
       for (std::size_t b = 0; b < sequences.size(); ++b)
-        sequences[b].push_back(compare_step(step, static_cast<std::int64_t>(b),
-                                            {&logits(b, 0), logits.extent(1)}));
+        sequences[b].push_back(
+            compare_step(step, static_cast<std::int64_t>(b), {&logits(b, 0), logits.extent(1)}));
     }
     m_session.cache->clear();
   }
@@ -167,16 +171,17 @@ void check_tokens(const Setup& s, const Expected& expected) {
   for (const auto* rows : {&expected.input_ids, &expected.generated})
     for (const auto& row : *rows)
       for (const std::int32_t id : row)
-        KVMETER_EXPECTS(id >= 0 && id < s.config.vocab_size, "token id {}; {} has ids 0 to {}", id,
-                        s.files.name, s.config.vocab_size - 1);
+        KVMETER_EXPECTS(id >= 0 && id < s.config.vocab_size, "{}: token id {}; {} has ids 0 to {}",
+                        expected.file, id, s.files.name, s.config.vocab_size - 1);
   KVMETER_EXPECTS(expected.vocab_size == 0 || expected.vocab_size == s.config.vocab_size,
-                  "logits over {} tokens; {} has {}", expected.vocab_size, s.files.name,
-                  s.config.vocab_size);
+                  "{}: logits over {} tokens; {} has {}", expected.file, expected.vocab_size,
+                  s.files.name, s.config.vocab_size);
 }
 
 }  // namespace
 
-std::vector<Difference> compare_with_expected(const Setup& s, const Expected& expected, double tolerance) {
+std::vector<Difference> compare_with_expected(const Setup& s, const Expected& expected,
+                                              double tolerance) {
   check_tokens(s, expected);
   return visit_backend(s.backend, [&](auto tag) {
     return Comparison<typename decltype(tag)::type>(s, expected).run(tolerance);

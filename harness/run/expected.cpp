@@ -42,11 +42,13 @@ std::vector<float> read_logits(const FileTensor& tensor, Expected& e, std::int64
 Expected read_expected(const std::filesystem::path& file) {
   const SafetensorsFile tensors = SafetensorsFile::open(file);
   Expected e;
+  e.file = file.string();
   const FileTensor& input_ids = tensors.at("input_ids");
   e.input_ids = read_rows(input_ids);
   e.batch = input_ids.shape[0];
   e.prompt_tokens = input_ids.shape[1];
-  KVMETER_EXPECTS(e.batch > 0 && e.prompt_tokens > 0, "{}: tensor input_ids is empty", file.string());
+  KVMETER_EXPECTS(e.batch > 0 && e.prompt_tokens > 0, "{}: tensor input_ids is empty",
+                  file.string());
   if (const FileTensor* generated = tensors.find("generated")) {
     e.generated = read_rows(*generated);
     e.new_tokens = generated->shape[1];

@@ -36,13 +36,13 @@ class Sampler {
 
   /// Generations until the rule stops it. Returns seconds of each, warm-up left out.
   std::vector<double> run(const std::vector<std::vector<std::int32_t>>& prompts) {
-    const measure::Stopwatch watch;
+    m_watch.restart();
     std::vector<double> seconds;
     while (true) {
       const double one = generate(prompts);
       if (!m_warmup.active()) seconds.push_back(one);
       m_warmup.finish_generation();
-      const auto reason = m_decision.reason(watch.seconds());
+      const auto reason = m_decision.reason(m_watch.seconds());
       if (!reason) continue;
       m_record.values["stop_reason"] = std::string(measure::name_of(*reason));
       return seconds;
@@ -51,7 +51,8 @@ class Sampler {
 
  private:
   static StopRule limited(StopRule rule, const Limits& limits) {
-    if (limits.point_seconds > 0) rule.max_seconds = std::min(rule.max_seconds, limits.point_seconds);
+    if (limits.point_seconds > 0)
+      rule.max_seconds = std::min(rule.max_seconds, limits.point_seconds);
     return rule;
   }
 
@@ -60,8 +61,14 @@ class Sampler {
     m_session.decoder->reset_counters();
     generation.start(prompts);
     double total = timed(Phase::prefill, [&] { generation.prefill(); });
-    while (!generation.finished()) total += timed(Phase::decode, [&] { generation.decode(); });
+    while (!generation.finished() && !warm_enough())
+      total += timed(Phase::decode, [&] { generation.decode(); });
     return total;
+  }
+
+  /// A long warm-up is broken off, so that it does not take the time for sampling.
+  [[nodiscard]] bool warm_enough() const {
+    return m_warmup.active() && m_watch.seconds() > m_rule.max_seconds / 4;
   }
 
   template <class Step>
@@ -72,8 +79,8 @@ class Sampler {
     sample.index = m_index++;
     sample.phase = phase;
     sample.context_len = plan.max_context();
-    sample.n_tokens = phase == Phase::prefill ? plan.n_rows()
-                                              : static_cast<std::int64_t>(plan.sequences.size());
+    sample.n_tokens =
+        phase == Phase::prefill ? plan.n_rows() : static_cast<std::int64_t>(plan.sequences.size());
     sample.is_warmup = m_warmup.active();
     if (!sample.is_warmup) m_decision.add(phase, sample.time_s);
     m_record.samples.push_back(sample);
@@ -85,6 +92,7 @@ class Sampler {
   PointRecord& m_record;
   measure::StopDecision m_decision;
   measure::Warmup m_warmup;
+  measure::Stopwatch m_watch;
   std::int32_t m_index = 0;
 };
 
@@ -100,7 +108,8 @@ void put_memory(const Session<Exec>& session, std::int64_t rss_before, PointReco
   values["cache_allocated_bytes"] =
       ledger().live_bytes("kvmeter::cache::k") + ledger().live_bytes("kvmeter::cache::v");
   values["weights_bytes"] = ledger().live_bytes(weights_area);
-  values["activations_bytes"] = ledger().live_bytes(activations_area);
+  values["activations_bytes"] =
+      ledger().live_bytes(activations_area) + session.cache->scratch_bytes();
   if (const auto peak = peak_rss_bytes()) values["peak_rss_bytes"] = *peak;
   if (const auto rss = rss_bytes()) values["rss_delta_bytes"] = *rss - rss_before;
 }
@@ -111,8 +120,9 @@ bool check_first_steps(const Verdict& verdict, PointRecord& record) {
   record.values["check_bound"] = verdict.bound;
   if (verdict.passed()) return true;
   record.status = Status::incorrect;
-  record.message = fmt::format("first steps differ from the reference by {:.3g} of the largest logit; bound {:.3g}",
-                               verdict.difference, verdict.bound);
+  record.message = fmt::format(
+      "first steps differ from the reference by {:.3g} of the largest logit; bound {:.3g}",
+      verdict.difference, verdict.bound);
   return false;
 }
 
@@ -131,6 +141,7 @@ void measure_on(const Setup& s, const StopRule& rule, const Limits& limits, Benc
   Session<Exec> session(s);
   session.build_decoder(s, bench.weights);
   session.exec.fence("kvmeter::run::measure_point: memory is read before the cache is built");
+  release_freed_memory();
   reset_peak_rss();
   const std::int64_t rss_before = rss_bytes().value_or(0);
   session.build_cache(s);
@@ -138,7 +149,8 @@ void measure_on(const Setup& s, const StopRule& rule, const Limits& limits, Benc
   const auto generations = Sampler<Exec>(s, rule, limits, session, record).run(prompts);
   put_memory(session, rss_before, record);
   record.values["kv_projections"] = session.decoder->kv_projections();
-  record.values["n_generated"] = generated_tokens(session.generation->sequences(), s.point.prompt_tokens);
+  record.values["n_generated"] =
+      generated_tokens(session.generation->sequences(), s.point.prompt_tokens);
   summarize(s, predict(s), conditions, generations, record);
 }
 
@@ -150,7 +162,8 @@ void fail_with(PointRecord& record, Status status, const std::string& message) {
 
 }  // namespace
 
-PointRecord measure_point(const Setup& s, const StopRule& rule, const Limits& limits, Bench& bench) {
+PointRecord measure_point(const Setup& s, const StopRule& rule, const Limits& limits,
+                          Bench& bench) {
   PointRecord record;
   record.point = s.point;
   describe(s, record);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// Runs one point: builds it, checks its first steps, warms up, samples until the stop rule, and fills its record.
+// Runs one point: builds it, checks its first steps, warms up, samples until the stop rule, and
+// fills its record.
 #pragma once
 
 #include "harness/core/record.hpp"
@@ -17,8 +18,9 @@ struct Bench {
   Peaks peaks;
 };
 
-/// The record holds what happened whatever it was: failures become its status and message, nothing is thrown that a
-/// point can die of.
-PointRecord measure_point(const Setup& setup, const StopRule& rule, const Limits& limits, Bench& bench);
+/// The record holds what happened whatever it was: failures become its status and message, nothing
+/// is thrown that a point can die of.
+PointRecord measure_point(const Setup& setup, const StopRule& rule, const Limits& limits,
+                          Bench& bench);
 
 }  // namespace kvmeter::run

@@ -14,7 +14,8 @@ int merge(const std::filesystem::path& output, const std::vector<std::filesystem
   const MergeSummary summary = merge_journals(output, journals, vocabulary());
   for (const std::string& problem : summary.problems) fmt::print(stderr, "kvmeter: {}\n", problem);
   fmt::print("{}: {} points from {} journal{}, {} of them in several\n", output.string(),
-             summary.n_points, journals.size(), journals.size() == 1 ? "" : "s", summary.n_duplicates);
+             summary.n_points, journals.size(), journals.size() == 1 ? "" : "s",
+             summary.n_duplicates);
   return 0;
 }
 

@@ -118,12 +118,10 @@ std::vector<MatmulShape> matmul_shapes(const ModelConfig& config, std::int64_t r
           {"down", rows, config.ffn_dim, config.hidden_dim, n}};
 }
 
-Attributes peak_attributes(const Peak& peak, Element element,
-                           const std::vector<MatmulShape>& shapes) {
+Attributes peak_attributes(const Peak& peak, std::optional<double> matmul_rate) {
   Attributes all;
   if (const auto bandwidth = measure::read_bandwidth(peak)) all["peak_read_bandwidth"] = *bandwidth;
-  if (const auto rate = measure::matmul_rate(peak, element, shapes))
-    all["peak_matmul_rate"] = *rate;
+  if (matmul_rate) all["peak_matmul_rate"] = *matmul_rate;
   std::string curve;
   for (const measure::CurvePoint& point : peak.curve)
     curve += fmt::format("{} {:.6g}\n", point.bytes, point.bytes_per_s);

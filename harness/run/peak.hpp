@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,8 @@ inline constexpr std::int64_t peak_rows = 512;  // tokens of the prefill whose s
 std::vector<measure::MatmulShape> matmul_shapes(const ModelConfig& config,
                                                 std::int64_t rows = peak_rows);
 
-/// peak_read_bandwidth, peak_matmul_rate (of the element and shapes) and their curves, as in the
-/// result schema; what was not measured is absent.
-Attributes peak_attributes(const measure::Peak& peak, Element element,
-                           const std::vector<measure::MatmulShape>& shapes);
+/// peak_read_bandwidth, peak_matmul_rate and their curves, as in the result schema; what was not
+/// measured is absent.
+Attributes peak_attributes(const measure::Peak& peak, std::optional<double> matmul_rate);
 
 }  // namespace kvmeter::run

@@ -4,26 +4,40 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdio>
+
 #include "harness/exec/threads.hpp"
 
 namespace kvmeter::run {
 
 Rates Conditions::rates() const {
-  constexpr double guess_bytes_per_s = 10e9;  // where nothing was measured: a plan is better than none
+  constexpr double guess_bytes_per_s =
+      10e9;  // where nothing was measured: a plan is better than none
   constexpr double guess_flops_per_s = 100e9;
   return {measure::read_bandwidth(peak).value_or(guess_bytes_per_s),
           matmul_rate().value_or(guess_flops_per_s)};
 }
 
+std::optional<double> Conditions::matmul_rate() const {
+  std::optional<double> best;
+  for (const Element element : elements)
+    if (const auto rate = measure::matmul_rate(peak, element, shapes))
+      best = std::max(best.value_or(0), *rate);
+  return best;
+}
+
 const Conditions& Peaks::at(const Setup& s) {
-  const Element element = s.element == Element::bf16 ? Element::bf16 : Element::f32;
-  const std::string key = fmt::format("{} {} {} {} {} {} {}", name_of(s.backend), s.point.threads,
-                                      name_of(element), s.config.hidden_dim, s.config.ffn_dim,
-                                      s.config.q_dim(), s.config.kv_dim());
+  const std::string key =
+      fmt::format("{} {} {} {} {} {} {}", name_of(s.backend), s.point.threads, name_of(s.element),
+                  s.config.hidden_dim, s.config.ffn_dim, s.config.q_dim(), s.config.kv_dim());
   const auto found = m_measured.find(key);
   if (found != m_measured.end()) return found->second;
-  Conditions conditions{{}, matmul_shapes(s.config), element};
-  const measure::PeakPlan plan = measure::quick_plan(conditions.shapes, {element});
+  Conditions conditions{{}, matmul_shapes(s.config), {Element::f32}};
+  if (s.element == Element::bf16) conditions.elements.push_back(Element::bf16);
+  const measure::PeakPlan plan = measure::quick_plan(conditions.shapes, conditions.elements);
+  fmt::print(stderr, "measuring what this machine can do: {}, {}\n", name_of(s.backend),
+             s.files.name);
   conditions.peak = visit_backend(s.backend, [&](auto tag) {
     using Exec = typename decltype(tag)::type;
     return measure::measure_peak(make_exec<Exec>(s.point.threads), plan);

@@ -16,16 +16,14 @@ namespace kvmeter::run {
 struct Conditions {
   measure::Peak peak;
   std::vector<measure::MatmulShape> shapes;
-  Element element = Element::f32;
+  std::vector<Element> elements;  // that weights of the point's can be multiplied as
 
   /// Bandwidth of reading a buffer of `bytes`; none where nothing was measured.
   [[nodiscard]] std::optional<double> bandwidth_at(double bytes) const {
     return measure::read_bandwidth_at(peak, bytes);
   }
-  /// The matmul rate of what multiplies these weights: f16 ones are unpacked to f32.
-  [[nodiscard]] std::optional<double> matmul_rate() const {
-    return measure::matmul_rate(peak, element, shapes);
-  }
+  /// The best rate over those elements: without AMX bf16 weights are multiplied faster as f32.
+  [[nodiscard]] std::optional<double> matmul_rate() const;
   [[nodiscard]] Rates rates() const;
 };
 

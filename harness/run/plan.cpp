@@ -33,9 +33,10 @@ std::vector<Row> rows_of(const Sweep& sweep, const std::vector<PlannedPoint>& po
 }
 
 void print_table(const Sweep& sweep, const std::vector<Row>& rows) {
-  fmt::print("{}: {} points. {}\n", sweep.name, rows.size(), sweep.description);
-  fmt::print("{:>5}  {:>10}  {:>10}  {:>10}  {:>10}  {}\n", "point", "weights", "cache", "activation",
-             "time", "what");
+  fmt::print("{}: {} point{}{}{}\n", sweep.name, rows.size(), rows.size() == 1 ? "" : "s",
+             sweep.description.empty() ? "" : ". ", sweep.description);
+  fmt::print("{:>5}  {:>10}  {:>10}  {:>10}  {:>10}  {}\n", "point", "weights", "cache",
+             "activation", "time", "what");
   double total = 0;
   std::size_t n_skipped = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -11,7 +11,7 @@ namespace {
 
 /// Sets up one point; a mistake goes to `mistakes`, a combination that is not done becomes a skip.
 PlannedPoint plan_point(const Sweep& sweep, const SweepPoint& point, std::string& mistakes) {
-  PlannedPoint planned{canonical(point.point), {}, {}, point.skip_reason};
+  PlannedPoint planned{point.index, canonical(point.point), {}, {}, point.skip_reason};
   if (planned.skip) return planned;
   try {
     planned.setup = make_setup(point.point, sweep.seed);

@@ -14,10 +14,11 @@
 namespace kvmeter::run {
 
 struct PlannedPoint {
-  std::string spelling;               // canonical
-  Setup setup;                        // of points that run
-  Prediction prediction;              // likewise
-  std::optional<std::string> skip;    // why not: a [[skip]] rule, memory, an unsupported combination
+  std::int64_t index = 0;           // in the whole sweep
+  std::string spelling;             // canonical
+  Setup setup;                      // of points that run
+  Prediction prediction;            // likewise
+  std::optional<std::string> skip;  // why not: a [[skip]] rule, memory, an unsupported combination
 };
 
 /// Throws UsageError with a line per point that makes no sense.

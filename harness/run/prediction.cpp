@@ -39,11 +39,13 @@ std::int64_t activations_bytes(const Setup& s) {
   return visit_backend(s.backend, [&](auto tag) {
     using Exec = typename decltype(tag)::type;
     const Exec exec = make_exec<Exec>(s.point.threads);
-    const StepLimits limits = step_limits(
-        s.generation, attention::tile_queries<Exec>(static_cast<std::int32_t>(s.config.n_heads),
-                                                    static_cast<std::int32_t>(s.config.n_kv_heads)));
+    const StepLimits limits =
+        step_limits(s.generation,
+                    attention::tile_queries<Exec>(static_cast<std::int32_t>(s.config.n_heads),
+                                                  static_cast<std::int32_t>(s.config.n_kv_heads)));
     return decoder_workspace_bytes<Exec>(s.config, limits, s.element) +
-           predict_workspace<Exec>(s.recipe, s.cache, thread_count(exec));
+           attention_scratch_bytes<Exec>(s.recipe, s.cache, thread_count(exec)) +
+           transient_bytes(s.recipe, s.cache);
   });
 }
 
@@ -57,7 +59,8 @@ double step_seconds(const Cost& cost, const Rates& rates) {
 Prediction predict(const Setup& s) {
   Prediction p;
   p.weights_bytes = weights_bytes(s.config, s.element);
-  p.cache = predict_footprint(s.recipe, s.cache, s.max_tokens() - 1);  // the last token is never fed back
+  p.cache =
+      predict_footprint(s.recipe, s.cache, s.max_tokens() - 1);  // the last token is never fed back
   p.activations_bytes = activations_bytes(s);
   p.prefill = cost_of(s, plan_of(s, 0, s.point.prompt_tokens));
   p.decode_steps = s.point.new_tokens - 1;
@@ -72,8 +75,9 @@ double generation_seconds(const Prediction& p, const Rates& rates) {
 
 double point_seconds(const Prediction& p, const Rates& rates, const StopRule& rule) {
   const double one = generation_seconds(p, rates);
-  const double wanted = one * static_cast<double>(rule.min_samples + 1);  // each prefill is one sample
-  const double capped = std::max(rule.max_seconds, 2 * one);              // warm-up and one sample
+  const double wanted =
+      one * static_cast<double>(rule.min_samples + 1);        // each prefill is one sample
+  const double capped = std::max(rule.max_seconds, 2 * one);  // warm-up and one sample
   return std::min(wanted, capped);
 }
 

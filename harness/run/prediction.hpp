@@ -17,7 +17,7 @@ struct Prediction {
   CacheFootprint cache;  // with every sequence at its full length
   std::int64_t activations_bytes = 0;
   Cost prefill;
-  Cost decode;           // the step in the middle of the generation
+  Cost decode;  // the step in the middle of the generation
   std::int64_t decode_steps = 0;
 
   [[nodiscard]] std::int64_t total_bytes() const {
@@ -36,10 +36,12 @@ struct Rates {
 /// Seconds of one generation at these rates: each step the longer of its bytes and its arithmetic.
 double generation_seconds(const Prediction& prediction, const Rates& rates);
 
-/// Seconds that a point takes under the stop rule: warm-up, then generations until the rule is met or the cap.
+/// Seconds that a point takes under the stop rule: warm-up, then generations until the rule is met
+/// or the cap.
 double point_seconds(const Prediction& prediction, const Rates& rates, const StopRule& rule);
 
-/// Why the point cannot fit in the memory there is, or an empty string. \param limit_bytes 0: what is available
+/// Why the point cannot fit in the memory there is, or an empty string. \param limit_bytes 0: what
+/// is available
 std::string memory_shortage(const Prediction& prediction, std::int64_t limit_bytes);
 
 }  // namespace kvmeter::run

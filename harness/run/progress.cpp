@@ -49,14 +49,15 @@ void Progress::end(const PointRecord& record) {
   m_expected_left_s -= m_current_s;
   m_predicted_s += m_current_s;
   m_measured_s += m_this_point.seconds();
-  print(fmt::format("[{}/{}] {}  {}  (elapsed {}, about {} left)", m_index + 1, m_n_points, m_point,
-                    outcome(record), format_seconds(m_total.seconds()), format_seconds(remaining_s())),
+  const bool last = m_index + 1 == m_n_points;
+  const std::string left =
+      last ? "" : fmt::format(", about {} left", format_seconds(remaining_s()));
+  print(fmt::format("[{}/{}] {}  {}  (elapsed {}{})", m_index + 1, m_n_points, m_point,
+                    outcome(record), format_seconds(m_total.seconds()), left),
         true);
 }
 
-void Progress::skip(std::int64_t index, const std::string& point, const std::string& why,
-                    double expected_s) {
-  m_expected_left_s -= expected_s;
+void Progress::skip(std::int64_t index, const std::string& point, const std::string& why) {
   print(fmt::format("[{}/{}] {}  {}", index + 1, m_n_points, point, why), true);
 }
 

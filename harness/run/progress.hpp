@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// The live line on stderr: which point of how many, elapsed, remaining. One line rewritten on a terminal, one line
-// per point elsewhere.
+// The live line on stderr: which point of how many, elapsed, remaining. One line rewritten on a
+// terminal, one line per point elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class Progress {
   void begin(std::int64_t index, const std::string& point, double expected_s);
   void end(const PointRecord& record);
   /// A point that was not run.
-  void skip(std::int64_t index, const std::string& point, const std::string& why, double expected_s);
+  void skip(std::int64_t index, const std::string& point, const std::string& why);
 
  private:
   [[nodiscard]] double remaining_s() const;

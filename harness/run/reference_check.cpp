@@ -21,9 +21,11 @@ double relative_error(CodecId codec) {
   return error;
 }
 
-/// Logits of a prefill of prompt[0 .. n) and of steps that feed the next tokens of the prompts. [steps][sequence x vocab]
+/// Logits of a prefill of prompt[0 .. n) and of steps that feed the next tokens of the prompts.
+/// [steps][sequence x vocab]
 template <class Exec>
-std::vector<HostArray2<float>> run_steps(const Exec& exec, Decoder<Exec>& decoder, KvCache<Exec>& cache,
+std::vector<HostArray2<float>> run_steps(const Exec& exec, Decoder<Exec>& decoder,
+                                         KvCache<Exec>& cache,
                                          const std::vector<std::vector<std::int32_t>>& prompts,
                                          std::int64_t prompt_tokens, std::int64_t n_steps) {
   std::vector<HostArray2<float>> results;
@@ -65,16 +67,18 @@ double worst_difference(const std::vector<HostArray2<float>>& got,
 
 }  // namespace
 
-/// f32 sums in another order: 2e-4 of the largest logit, as for the oracle cases. A cache element rounds K and V to
-/// relative_error, so each layer's attention output is off by about that much twice (the scores' share being of first
-/// order in it, for scores of order one); the layers' roundings are independent and add up as sqrt(n_layers); 8 stands
-/// for the few standard deviations of the worst of all logits and the amplification of one layer by the next. Where the
-/// reference decodes with the few-rows kernel and `none` recomputes with rounded activations, bf16's error adds likewise.
-double logit_bound(const Setup& s) {
+/// f32 sums in another order: 2e-4 of the largest logit, as for the oracle cases. A cache element
+/// rounds K and V to relative_error, so each layer's attention output is off by about that much
+/// twice (the scores' share being of first order in it, for scores of order one); the layers'
+/// roundings are independent and add up as sqrt(n_layers); 8 stands for the few standard deviations
+/// of the worst of all logits and the amplification of one layer by the next. Activations that are
+/// rounded to the weights' element err likewise.
+double logit_bound(const Setup& s, bool rounds_activations) {
   const double layers = std::sqrt(static_cast<double>(s.config.n_layers));
   double epsilon = std::max(relative_error(s.recipe.k_codec), relative_error(s.recipe.v_codec));
-  if (!s.generation.keeps_past && s.element == Element::bf16)
-    epsilon = std::max(epsilon, relative_error(CodecId::bf16));
+  if (rounds_activations)
+    epsilon =
+        std::max(epsilon, relative_error(s.element == Element::f16 ? CodecId::f16 : CodecId::bf16));
   return 2e-4 + 8 * layers * epsilon;
 }
 
@@ -86,17 +90,24 @@ Verdict compare_with_reference(Session<Exec>& session, const Setup& s,
   const std::int64_t prompt_tokens = std::min(s.point.prompt_tokens, most_prompt_tokens);
   const std::int64_t steps = 1 + std::min(s.point.new_tokens - 1, most_decode_steps);
   const auto n_sequences = static_cast<std::int64_t>(prompts.size());
-  const CacheRecipe recipe{PlacementId::contiguous, CodecId::f32, CodecId::f32, AttentionId::two_pass};
+  const CacheRecipe recipe{PlacementId::contiguous, CodecId::f32, CodecId::f32,
+                           AttentionId::two_pass};
   const auto reference =
       make_cache(session.exec, recipe, cache_spec(s.config, n_sequences, prompt_tokens + steps));
-  const auto expected = run_steps(session.exec, *session.decoder, *reference, prompts, prompt_tokens, steps);
-  const auto got = run_steps(session.exec, *session.decoder, *session.cache, prompts, prompt_tokens, steps);
-  return {worst_difference(got, expected), logit_bound(s)};
+  const auto expected =
+      run_steps(session.exec, *session.decoder, *reference, prompts, prompt_tokens, steps);
+  const auto got =
+      run_steps(session.exec, *session.decoder, *session.cache, prompts, prompt_tokens, steps);
+  // The reference decodes few rows at a time; `none` recomputes many.
+  const bool rounds =
+      !s.generation.keeps_past &&
+      ops::Matmul<Exec>::rounds_activations(n_sequences * (prompt_tokens + steps), s.element);
+  return {worst_difference(got, expected), logit_bound(s, rounds)};
 }
 
-#define KVMETER_INSTANTIATE(Exec)                 \
-  template Verdict compare_with_reference<Exec>(  \
-      Session<Exec>&, const Setup&, const std::vector<std::vector<std::int32_t>>&);
+#define KVMETER_INSTANTIATE(Exec)                                             \
+  template Verdict compare_with_reference<Exec>(Session<Exec>&, const Setup&, \
+                                                const std::vector<std::vector<std::int32_t>>&);
 KVMETER_FOR_EACH_EXEC(KVMETER_INSTANTIATE)
 #undef KVMETER_INSTANTIATE
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// Correctness before speed: the first steps of a point beside the same decoder with the reference cache
-// (contiguous, f32, two_pass), which tests hold to an oracle of its own.
+// Correctness before speed: the first steps of a point beside the same decoder with the reference
+// cache (contiguous, f32, two_pass), which tests hold to an oracle of its own.
 #pragma once
 
 #include "harness/run/session.hpp"
@@ -14,11 +14,13 @@ struct Verdict {
   [[nodiscard]] bool passed() const { return difference <= bound; }  // NaN does not pass
 };
 
-/// What rounding of the cache's elements, and of activations where the two run different matmuls, may do to logits;
-/// see the derivation beside the definition.
-double logit_bound(const Setup& setup);
+/// What rounding of the cache's elements may do to logits, relative to the largest; and that of
+/// activations, where one side rounds them and the other does not. See the derivation beside the
+/// definition.
+double logit_bound(const Setup& setup, bool rounds_activations);
 
-/// Compares a prefill and a few decode steps of up to two of the prompts. Leaves the session's cache empty.
+/// Compares a prefill and a few decode steps of up to two of the prompts. Leaves the session's
+/// cache empty.
 template <class Exec>
 Verdict compare_with_reference(Session<Exec>& session, const Setup& setup,
                                const std::vector<std::vector<std::int32_t>>& prompts);

@@ -36,15 +36,22 @@ Id find(std::span<const VariantInfo> variants, std::string_view key, std::string
                                   [&](const VariantInfo& v) { return v.name == name; });
   if (found != variants.end()) return static_cast<Id>(found - variants.begin());
   std::string allowed;
-  for (const VariantInfo& v : variants) allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", v.name);
+  for (const VariantInfo& v : variants)
+    allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", v.name);
   throw UsageError(fmt::format("{} = {}: not in this build; allowed: {}", key, name, allowed));
 }
 
 }  // namespace
 
-std::span<const VariantInfo> placements() { return kPlacements; }
-std::span<const VariantInfo> codecs() { return kCodecs; }
-std::span<const VariantInfo> attentions() { return kAttentions; }
+std::span<const VariantInfo> placements() {
+  return kPlacements;
+}
+std::span<const VariantInfo> codecs() {
+  return kCodecs;
+}
+std::span<const VariantInfo> attentions() {
+  return kAttentions;
+}
 
 CacheRecipe recipe_of(const Point& point) {
   return {find<PlacementId>(kPlacements, "cache", point.cache),

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// The variants of this build by name: where text from a sweep becomes a placement, a codec, an attention.
+// The variants of this build by name: where text from a sweep becomes a placement, a codec, an
+// attention.
 #pragma once
 
 #include <span>

@@ -4,10 +4,12 @@
 
 #include <ctime>
 #include <filesystem>
+#include <optional>
 
 #include "harness/core/units.hpp"
 #include "harness/exec/environment.hpp"
 #include "harness/exec/ledger.hpp"
+#include "harness/measure/peak.hpp"
 #include "harness/record/durable_file.hpp"
 #include "harness/record/journal.hpp"
 #include "harness/record/result_file.hpp"
@@ -39,6 +41,8 @@ struct Tally {
 
 Attributes attributes_of(const Sweep& sweep, const RunOptions& options) {
   Attributes attributes = environment();
+  attributes["library_versions"] = std::get<std::string>(attributes["library_versions"]) +
+                                   measure::matmul_library() + "\n" + result_library() + "\n";
   attributes["title"] = sweep.name;
   attributes["description"] = sweep.description;
   attributes["sweep_text"] = sweep.text;
@@ -48,22 +52,33 @@ Attributes attributes_of(const Sweep& sweep, const RunOptions& options) {
   return attributes;
 }
 
+/// A point of the sweep with what the journal already has of it.
+struct Task {
+  const PlannedPoint* point;
+  std::string hash;
+  std::optional<PointRecord> finished;
+  double expected_s = 0;  // of points that will run
+};
+
 class SweepRun {
  public:
   SweepRun(const Sweep& sweep, const RunOptions& options, const std::vector<PlannedPoint>& points)
       : m_sweep(sweep),
         m_options(options),
-        m_points(points),
         m_journal(open_journal(options)),
-        m_attributes(attributes_of(sweep, options)),
-        m_progress(static_cast<std::int64_t>(points.size()), expect_all()) {}
+        m_attributes(attributes_of(sweep, options)) {
+    keep_peaks(m_journal.load_attributes());
+    for (const PlannedPoint& point : points) m_tasks.push_back(task_of(point));
+  }
 
   Tally run() {
+    double expected_s = 0;
+    for (const Task& task : m_tasks) expected_s += task.expected_s;
+    Progress progress(static_cast<std::int64_t>(m_tasks.size()), expected_s);
     m_journal.store_attributes(m_attributes);
-    for (std::size_t i = 0; i < m_points.size(); ++i) {
-      const std::int64_t failed_before = m_tally.failed;
-      run_point(i);
-      if (m_options.fail_fast && m_tally.failed > failed_before) break;
+    for (std::size_t i = 0; i < m_tasks.size(); ++i) {
+      run_task(static_cast<std::int64_t>(i), m_tasks[i], progress);
+      if (m_options.fail_fast && m_tally.failed > 0) break;
     }
     m_journal.store_attributes(m_attributes);
     return m_tally;
@@ -79,68 +94,71 @@ class SweepRun {
     return Journal::create(folder);
   }
 
-  double expect(std::size_t i) {
-    if (m_points[i].skip) return 0;
-    return point_seconds(m_points[i].prediction, m_bench.peaks.at(m_points[i].setup).rates(), m_sweep.stop);
-  }
-  double expect_all() {
-    double total = 0;
-    for (std::size_t i = 0; i < m_points.size(); ++i) total += expect(i);
-    return total;
+  /// What earlier points were held against still holds for them, if no point runs now.
+  void keep_peaks(const Attributes& earlier) {
+    for (const auto& [name, value] : earlier)
+      if (name.starts_with("peak_")) m_attributes.insert_or_assign(name, value);
   }
 
-  void run_point(std::size_t i) {
-    const PlannedPoint& point = m_points[i];
-    const auto index = static_cast<std::int64_t>(i);
-    if (point.skip) {
-      ++m_tally.skipped;
-      m_progress.skip(index, point.spelling, "skipped: " + *point.skip, 0);
-      return;
-    }
-    const std::string hash = hash_of(point);
-    const JournalEntry entry = m_journal.load(hash);
+  Task task_of(const PlannedPoint& point) {
+    Task task{&point, {}, {}, 0};
+    if (point.skip) return task;
+    task.hash = hash_of(point);
+    JournalEntry entry = m_journal.load(task.hash);
     if (!entry.problem.empty()) fmt::print(stderr, "kvmeter: {}; it runs again\n", entry.problem);
     if (entry.record && entry.record->status == Status::ok) {
-      ++m_tally.reused;
-      m_records.push_back(*entry.record);
-      m_progress.skip(index, point.spelling, "reused from the journal", expect(i));
-      return;
+      task.finished = std::move(entry.record);
+      return task;
     }
-    measure(i, hash);
+    task.expected_s =
+        point_seconds(point.prediction, m_bench.peaks.at(point.setup).rates(), m_sweep.stop);
+    return task;
   }
 
-  void measure(std::size_t i, const std::string& hash) {
-    const PlannedPoint& point = m_points[i];
-    m_progress.begin(static_cast<std::int64_t>(i), point.spelling, expect(i));
+  void run_task(std::int64_t number, const Task& task, Progress& progress) {
+    if (task.point->skip) {
+      ++m_tally.skipped;
+      progress.skip(number, task.point->spelling, "skipped: " + *task.point->skip);
+    } else if (task.finished) {
+      ++m_tally.reused;
+      m_records.push_back(*task.finished);
+      progress.skip(number, task.point->spelling, "reused from the journal");
+    } else {
+      measure(number, task, progress);
+    }
+  }
+
+  void measure(std::int64_t number, const Task& task, Progress& progress) {
+    const Setup& setup = task.point->setup;
+    progress.begin(number, task.point->spelling, task.expected_s);
     const std::string started_at = now_iso8601();
-    PointRecord record = measure_point(point.setup, m_sweep.stop, m_sweep.limits, m_bench);
-    record.point_hash = hash;
-    record.values["order"] = static_cast<std::int64_t>(i);
+    PointRecord record = measure_point(setup, m_sweep.stop, m_sweep.limits, m_bench);
+    record.point_hash = task.hash;
+    record.values["order"] = task.point->index;
     record.values["started_at"] = started_at;
     m_journal.store(record);
     record.status == Status::ok ? ++m_tally.ran : ++m_tally.failed;
-    const Conditions& conditions = m_bench.peaks.at(point.setup);
-    for (const auto& [name, value] :
-         peak_attributes(conditions.peak, conditions.element, conditions.shapes))
+    const Conditions& conditions = m_bench.peaks.at(setup);
+    for (const auto& [name, value] : peak_attributes(conditions.peak, conditions.matmul_rate()))
       m_attributes.insert_or_assign(name, value);
-    m_progress.end(record);
+    progress.end(record);
     m_records.push_back(std::move(record));
   }
 
   [[nodiscard]] std::string hash_of(const PlannedPoint& point) const {
     std::vector<std::string> parts = hash_parts(point.setup);
-    parts.push_back(fmt::format("{} {} {} {}", m_sweep.stop.min_samples, m_sweep.stop.max_seconds,
-                                m_sweep.stop.relative_noise, m_sweep.stop.trials));
+    const StopRule& stop = m_sweep.stop;
+    parts.push_back(
+        fmt::format("{} {} {}", stop.min_samples, stop.max_seconds, stop.relative_noise));
     return point_hash(point.spelling, parts);
   }
 
   const Sweep& m_sweep;
   const RunOptions& m_options;
-  const std::vector<PlannedPoint>& m_points;
   Bench m_bench;
   Journal m_journal;
   Attributes m_attributes;
-  Progress m_progress;
+  std::vector<Task> m_tasks;
   std::vector<PointRecord> m_records;
   Tally m_tally;
 };
@@ -154,8 +172,8 @@ int run(const Sweep& sweep, const RunOptions& options) {
   SweepRun sweep_run(sweep, options, points);
   const Tally tally = sweep_run.run();
   sweep_run.write();
-  fmt::print(stderr, "{}: {} run, {} reused, {} failed, {} skipped\n", options.output.string(), tally.ran,
-             tally.reused, tally.failed, tally.skipped);
+  fmt::print(stderr, "{}: {} run, {} reused, {} failed, {} skipped\n", options.output.string(),
+             tally.ran, tally.reused, tally.failed, tally.skipped);
   return tally.failed > 0 ? 2 : 0;
 }
 

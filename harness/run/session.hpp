@@ -31,8 +31,8 @@ struct Session {
       : exec(make_exec<Exec>(s.point.threads)), threads(thread_count(exec)) {}
 
   void build_decoder(const Setup& s, WeightsStore& weights) {
-    decoder = std::make_unique<Decoder<Exec>>(exec, s.config, weights.get(exec, s), limits_of<Exec>(s),
-                                              s.element);
+    decoder = std::make_unique<Decoder<Exec>>(exec, s.config, weights.get(exec, s),
+                                              limits_of<Exec>(s), s.element);
   }
   void build_cache(const Setup& s) {
     cache = make_cache(exec, s.recipe, s.cache);

@@ -24,21 +24,22 @@ Element weight_element(const Point& point, const ModelConfig& config) {
 
 ops::SamplingParameters sampling_parameters(const Point& point, std::uint64_t seed) {
   return {parse_enum<Sampling>(point.sampling) == Sampling::greedy,
-          static_cast<float>(point.temperature), static_cast<std::int32_t>(point.top_k), point.top_p,
-          seed};
+          static_cast<float>(point.temperature), static_cast<std::int32_t>(point.top_k),
+          point.top_p, seed};
 }
 
 void check_shape(const Setup& s) {
   const std::int64_t tokens = s.max_tokens();
   if (tokens > s.config.max_positions)
-    throw UsageError(fmt::format(
-        "prompt_tokens {} + new_tokens {} = {}; {} has {} positions", s.point.prompt_tokens,
-        s.point.new_tokens, tokens, s.files.name, s.config.max_positions));
+    throw UsageError(fmt::format("prompt_tokens {} + new_tokens {} = {}; {} has {} positions",
+                                 s.point.prompt_tokens, s.point.new_tokens, tokens, s.files.name,
+                                 s.config.max_positions));
   const bool reshaped = s.point.kv_heads != "model" || s.point.n_layers != 0;
   if (reshaped && !s.random_weights())
-    throw UsageError(fmt::format("kv_heads {} and n_layers {}: with weights = checkpoint only the model's own "
-                                 "are allowed (kv_heads = model, n_layers = 0)",
-                                 s.point.kv_heads, s.point.n_layers));
+    throw UsageError(
+        fmt::format("kv_heads {} and n_layers {}: with weights = checkpoint only the model's own "
+                    "are allowed (kv_heads = model, n_layers = 0)",
+                    s.point.kv_heads, s.point.n_layers));
 }
 
 /// Path, size and time of change: what tells one file from another without reading gigabytes.
@@ -121,7 +122,8 @@ Setup make_setup(const Point& point, std::uint64_t seed) {
 }
 
 std::vector<std::vector<std::int32_t>> make_prompts(const Setup& s) {
-  const std::vector<std::int32_t> tokens = s.point.text.empty() ? made_up_tokens(s) : text_tokens(s);
+  const std::vector<std::int32_t> tokens =
+      s.point.text.empty() ? made_up_tokens(s) : text_tokens(s);
   const auto n = static_cast<std::size_t>(s.point.prompt_tokens);
   const std::size_t whole_prompts = tokens.size() / n;
   std::vector<std::vector<std::int32_t>> prompts;
@@ -133,7 +135,8 @@ std::vector<std::vector<std::int32_t>> make_prompts(const Setup& s) {
 }
 
 std::vector<std::string> hash_parts(const Setup& s) {
-  std::vector<std::string> parts{program_hash(), file_text(s.files.config), fmt::format("{}", s.seed)};
+  std::vector<std::string> parts{program_hash(), file_text(s.files.config),
+                                 fmt::format("{}", s.seed)};
   if (!s.random_weights()) {
     const std::filesystem::path one = s.files.weights / "model.safetensors";
     const std::filesystem::path index = s.files.weights / "model.safetensors.index.json";

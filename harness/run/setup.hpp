@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// A point turned into what it takes to run it: files, shapes, limits, prompts. Everything that can be wrong with a
-// point is found here, before anything of size is allocated.
+// A point turned into what it takes to run it: files, shapes, limits, prompts. Everything that can
+// be wrong with a point is found here, before anything of size is allocated.
 #pragma once
 
 #include <cstdint>
@@ -30,18 +30,21 @@ struct Setup {
   [[nodiscard]] std::int64_t max_tokens() const { return cache.max_tokens; }
 };
 
-/// Throws UsageError naming key, value and what is allowed; UnsupportedError where a combination is not done.
+/// Throws UsageError naming key, value and what is allowed; UnsupportedError where a combination is
+/// not done.
 Setup make_setup(const Point& point, std::uint64_t seed);
 
-/// The cache of a setup for other sequences than the point's: what the reference check and `check` build.
+/// The cache of a setup for other sequences than the point's: what the reference check and `check`
+/// build.
 CacheSpec cache_spec(const ModelConfig& config, std::int64_t batch, std::int64_t max_tokens);
 
-/// [batch] prompts of prompt_tokens ids: cut from the text one after the other (from its start again where it ends),
-/// or made up from the seed. Throws UsageError where the text is too short or has ids outside the vocabulary.
+/// [batch] prompts of prompt_tokens ids: cut from the text one after the other (from its start
+/// again where it ends), or made up from the seed. Throws UsageError where the text is too short or
+/// has ids outside the vocabulary.
 std::vector<std::vector<std::int32_t>> make_prompts(const Setup& setup);
 
-/// What a change of must lead to another point hash, besides the point's own spelling: config, weights, text, seed,
-/// program.
+/// What a change of must lead to another point hash, besides the point's own spelling: config,
+/// weights, text, seed, program.
 std::vector<std::string> hash_parts(const Setup& setup);
 
 }  // namespace kvmeter::run

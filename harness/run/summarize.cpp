@@ -39,8 +39,9 @@ void put_rate(PointRecord& record, const std::string& name, std::int64_t n,
   }
 }
 
-void put_costs(const Prediction& p, const Conditions& conditions, const std::vector<double>& prefills,
-               const std::vector<double>& decodes, PointRecord& record) {
+void put_costs(const Prediction& p, const Conditions& conditions,
+               const std::vector<double>& prefills, const std::vector<double>& decodes,
+               PointRecord& record) {
   record.values["prefill_declared_flops"] = p.prefill.flops;
   const auto rate = conditions.matmul_rate();
   if (rate && !prefills.empty())
@@ -73,10 +74,13 @@ void describe(const Setup& s, PointRecord& record) {
   visit_backend(s.backend, [&](auto tag) {
     using Exec = typename decltype(tag)::type;
     const std::int64_t prefill_rows = s.point.batch * s.point.prompt_tokens;
-    const std::int64_t decode_rows = s.generation.keeps_past ? s.point.batch : prefill_rows + s.point.batch;
+    const std::int64_t decode_rows =
+        s.generation.keeps_past ? s.point.batch : prefill_rows + s.point.batch;
     values["effective_threads"] = std::int64_t{thread_count(make_exec<Exec>(s.point.threads))};
-    values["effective_prefill_matmul"] = std::string(ops::Matmul<Exec>::path(prefill_rows, s.element));
-    values["effective_decode_matmul"] = std::string(ops::Matmul<Exec>::path(decode_rows, s.element));
+    values["effective_prefill_matmul"] =
+        std::string(ops::Matmul<Exec>::path(prefill_rows, s.element));
+    values["effective_decode_matmul"] =
+        std::string(ops::Matmul<Exec>::path(decode_rows, s.element));
   });
 }
 

@@ -19,9 +19,9 @@ class WeightsStore {
   template <class Exec>
   ModelWeights<typename Exec::memory_space> get(const Exec& exec, const Setup& s) {
     using Held = ModelWeights<typename Exec::memory_space>;
-    const std::string key =
-        fmt::format("{} {} {} {} {} {} {}", typeid(Held).name(), s.files.config.string(), s.point.weights,
-                    name_of(s.element), s.config.n_kv_heads, s.config.n_layers, s.seed);
+    const std::string key = fmt::format(
+        "{} {} {} {} {} {} {}", typeid(Held).name(), s.files.config.string(), s.point.weights,
+        name_of(s.element), s.config.n_kv_heads, s.config.n_layers, s.seed);
     if (key != m_key) {
       m_weights.reset();
       m_weights = std::make_shared<Held>(

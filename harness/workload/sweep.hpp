@@ -21,6 +21,7 @@ namespace kvmeter {
 
 struct SweepPoint {
   Point point;
+  std::int64_t index = 0;                  // in the whole sweep, whatever the shard
   std::optional<std::string> skip_reason;  // from a [[skip]] rule
 };
 

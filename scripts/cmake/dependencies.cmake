@@ -23,7 +23,7 @@ set(Kokkos_ARCH_NATIVE ON CACHE BOOL "")
 set(HDF5_BUILD_HL_LIB ON CACHE BOOL "")
 set(HDF5_EXTERNALLY_CONFIGURED ON CACHE BOOL "")
 foreach(off HDF5_BUILD_TOOLS HDF5_BUILD_EXAMPLES HDF5_BUILD_CPP_LIB HDF5_ENABLE_SZIP_SUPPORT
-            DNNL_BUILD_TESTS DNNL_BUILD_EXAMPLES BENCHMARK_ENABLE_TESTING)
+            DNNL_BUILD_TESTS DNNL_BUILD_EXAMPLES)
   set(${off} OFF CACHE BOOL "")
 endforeach()
 
@@ -49,10 +49,6 @@ if(KVMETER_TESTS)
     list(APPEND CMAKE_MODULE_PATH ${Catch2_SOURCE_DIR}/extras)
   endif()
   include(Catch)
-endif()
-if(KVMETER_MICRO)
-  kvmeter_dependency(benchmark ${github}/google/benchmark/archive/refs/tags/v1.8.3.tar.gz
-    6bc180a57d23d4d9515519f92b0c83d61b05b5bab188961f08a9d7047293e6ce 1.7)
 endif()
 
 add_library(kvmeter_hdf5 INTERFACE)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// All attention algorithms of the build, by id. Each is compiled once per back end, in a generated file of its
-// own.
+// All attention algorithms of the build, by id. Each is compiled once per back end, in a generated
+// file of its own.
 #pragma once
 
 #include <cstdint>

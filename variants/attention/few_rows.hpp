@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// Scores and weighted sums for few rows (decode): K and V are used as they are decoded, each element once for
-// all rows of a block, and never written to scratch.
+// Scores and weighted sums for few rows (decode): K and V are used as they are decoded, each
+// element once for all rows of a block, and never written to scratch.
 #pragma once
 
 #include "variants/attention/scratch.hpp"
@@ -31,13 +31,15 @@ struct FewScores {
           for (int r = 0; r < few_rows_block; ++r)
             sum[r] = sum[r] + k * P::load(q + r * s.channels + c);
         }
-        for (int r = 0; r < few_rows_block; ++r) scores[(m + r) * s.score_stride + t] = sum[r].sum();
+        for (int r = 0; r < few_rows_block; ++r)
+          scores[(m + r) * s.score_stride + t] = sum[r].sum();
       }
     });
   }
 };
 
-/// out[m] = scale[m] out[m] + sum_t p[m][t] V[t] over the rows t of a run; a lane takes a pack of channels.
+/// out[m] = scale[m] out[m] + sum_t p[m][t] V[t] over the rows t of a run; a lane takes a pack of
+/// channels.
 template <class Exec>
 struct FewSums {
   using P = Pack<Shape<Exec>::width>;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// The kernel around an attention algorithm: one team per tile of queries, KV head and part of its query heads.
+// The kernel around an attention algorithm: one team per tile of queries, KV head and part of its
+// query heads.
 #pragma once
 
 #include "variants/attention/scratch.hpp"
@@ -39,8 +40,8 @@ struct Kernel {
 /// Scores beyond this many bytes go to the larger, slower scratch.
 inline constexpr std::size_t most_fast_score_bytes = 32 * 1024;
 
-/// The kernel with its scratch sized for max_tokens, the longest context of the cache, so that it does not grow
-/// from step to step.
+/// The kernel with its scratch sized for max_tokens, the longest context of the cache, so that it
+/// does not grow from step to step.
 template <class Exec, class Algorithm>
 Kernel<Exec, Algorithm> make_kernel(const Arguments<Exec>& arguments, std::int32_t most_rows,
                                     std::int32_t max_tokens) {

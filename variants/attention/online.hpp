@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// One pass over K and V with a running maximum and sum: when the maximum grows, what was summed so far is scaled
-// down. M. Milakov, N. Gimelshein, "Online normalizer calculation for softmax", 2018; T. Dao et al.,
-// "FlashAttention", 2022. Needs no memory that grows with the context.
+// One pass over K and V with a running maximum and sum: when the maximum grows, what was summed so
+// far is scaled down. M. Milakov, N. Gimelshein, "Online normalizer calculation for softmax", 2018;
+// T. Dao et al., "FlashAttention", 2022. Needs no memory that grows with the context.
 #pragma once
 
 #include "variants/attention/tiles.hpp"

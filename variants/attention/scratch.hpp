@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// The small matrices of a team, row-major in its scratch memory. Rows are padded to register blocks and
-// channels to packs, and the padding is zero, so that no inner loop has a tail.
+// The small matrices of a team, row-major in its scratch memory. Rows are padded to register blocks
+// and channels to packs, and the padding is zero, so that no inner loop has a tail.
 #pragma once
 
 #include <cstddef>

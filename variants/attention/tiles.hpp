@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// Scores and weighted sums of a tile: the choice between few and many rows, and the codec, made once per tile.
+// Scores and weighted sums of a tile: the choice between few and many rows, and the codec, made
+// once per tile.
 #pragma once
 
 #include "variants/attention/few_rows.hpp"
@@ -36,8 +37,9 @@ KOKKOS_INLINE_FUNCTION void sum_tile(const Team& team, const LayerCache& cache, 
   team.team_barrier();
 }
 
-/// Scores of row m against positions [first, first + n) become exponentials of their distance to `highest`;
-/// invisible ones become 0, and so do those that fill up the last pack. Returns their sum.
+/// Scores of row m against positions [first, first + n) become exponentials of their distance to
+/// `highest`; invisible ones become 0, and so do those that fill up the last pack. Returns their
+/// sum.
 template <class Exec>
 KOKKOS_INLINE_FUNCTION float exponentials(float* scores, std::int32_t n, float highest) {
   using P = Pack<Shape<Exec>::width>;
@@ -50,7 +52,8 @@ KOKKOS_INLINE_FUNCTION float exponentials(float* scores, std::int32_t n, float h
   return sum.sum();
 }
 
-/// Makes invisible scores of row m minus infinity and returns the highest visible one (or minus infinity).
+/// Makes invisible scores of row m minus infinity and returns the highest visible one (or minus
+/// infinity).
 template <class Exec>
 KOKKOS_INLINE_FUNCTION float mask_row(float* scores, std::int32_t first, std::int32_t n,
                                       const Work& w, std::int32_t m) {

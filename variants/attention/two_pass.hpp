@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// The textbook: all scores of a query into memory, softmax over them, then the weighted sum of V. Its score matrix
-// grows with the context. The reference that other algorithms are compared with.
+// The textbook: all scores of a query into memory, softmax over them, then the weighted sum of V.
+// Its score matrix grows with the context. The reference that other algorithms are compared with.
 #pragma once
 
 #include "variants/attention/tiles.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// What one team computes: the queries of a tile, for the query heads of one KV head, against the rows they may
-// see. The (query, head) pairs are the rows m of small matrices in scratch:
+// What one team computes: the queries of a tile, for the query heads of one KV head, against the
+// rows they may see. The (query, head) pairs are the rows m of small matrices in scratch:
 //
 //   for m: for t visible: s[m][t] = q[m] . K[t];  p = softmax(s[m]);  out[m] = sum_t p[t] V[t]
 #pragma once
@@ -108,8 +108,7 @@ template <class Exec, class Function>
 KOKKOS_INLINE_FUNCTION void for_each_tile(const LayerCache& cache, const Work& w,
                                           const Function& function) {
   for (std::int32_t position = w.begin; position < w.end;) {
-    const Run run =
-        cache.run(w.tile.slot, w.kv_head, position, w.end, Shape<Exec>::tile_tokens);
+    const Run run = cache.run(w.tile.slot, w.kv_head, position, w.end, Shape<Exec>::tile_tokens);
     function(run);
     position += run.n_rows;
   }

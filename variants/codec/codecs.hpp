@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// All codecs of the build, and the one place where a run-time codec becomes a type. It happens once per tile of
-// rows, inside the kernel: with seven codecs for K and seven for V, a kernel per pair would be 49 kernels per
-// attention and back end for no gain that a tile of 64 rows can show.
+// All codecs of the build, and the one place where a run-time codec becomes a type. It happens once
+// per tile of rows, inside the kernel: with seven codecs for K and seven for V, a kernel per pair
+// would be 49 kernels per attention and back end for no gain that a tile of 64 rows can show.
 #pragma once
 
 #include "harness/cache/layer_cache.hpp"

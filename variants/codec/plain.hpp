@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// A codec that stores each element on its own in a storage type: f32, f16, bf16 are this with a type. What a
-// codec must supply is what stands here.
+// A codec that stores each element on its own in a storage type: f32, f16, bf16 are this with a
+// type. What a codec must supply is what stands here.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// No cache: every step brings whole sequences, and K and V of one layer live until the next layer overwrites
-// them.
+// No cache: every step brings whole sequences, and K and V of one layer live until the next layer
+// overwrites them.
 #pragma once
 
 #include "harness/cache/placement.hpp"

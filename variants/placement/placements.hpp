@@ -28,6 +28,8 @@ inline std::unique_ptr<Placement> make_placement(PlacementId id, const Placement
 }
 
 /// Do the rows of this placement outlive the step that wrote them?
-inline bool keeps_past(PlacementId id) { return make_placement(id, {})->keeps_past(); }
+inline bool keeps_past(PlacementId id) {
+  return make_placement(id, {})->keeps_past();
+}
 
 }  // namespace kvmeter

@@ -27,8 +27,9 @@ cudaDataType_t type_of(Element element) {
   return CUDA_R_32F;
 }
 
-/// Descriptors and the chosen algorithm of one product. cuBLASLt is column-major, so row-major out [n_rows, out_dim]
-/// is its transpose: out^T = w x^T, with w's memory read as [in_dim, out_dim] and transposed.
+/// Descriptors and the chosen algorithm of one product. cuBLASLt is column-major, so row-major out
+/// [n_rows, out_dim] is its transpose: out^T = w x^T, with w's memory read as [in_dim, out_dim] and
+/// transposed.
 struct Prepared {
   cublasLtMatmulDesc_t operation{};
   cublasLtMatrixLayout_t w{}, x{}, out{};
@@ -97,8 +98,8 @@ struct CublasLtMatmul::State {
 CublasLtMatmul::CublasLtMatmul() : m_state(std::make_unique<State>()) {}
 CublasLtMatmul::~CublasLtMatmul() = default;
 
-void CublasLtMatmul::run(const CublasProduct& product, const void* x, const void* w, const float* bias,
-                         float* out, void* workspace, void* stream) {
+void CublasLtMatmul::run(const CublasProduct& product, const void* x, const void* w,
+                         const float* bias, float* out, void* workspace, void* stream) {
   auto found = m_state->prepared.find(product);
   if (found == m_state->prepared.end())
     found = m_state->prepared.emplace(product, prepare(m_state->handle, product)).first;
@@ -107,8 +108,7 @@ void CublasLtMatmul::run(const CublasProduct& product, const void* x, const void
   const float one = 1;
   const float beta = product.accumulate ? 1.0F : 0.0F;
   check(cublasLtMatmul(m_state->handle, p.operation, &one, w, p.w, x, p.x, &beta, out, p.out, out,
-                       p.out, &p.algorithm, workspace,
-                       static_cast<std::size_t>(workspace_bytes()),
+                       p.out, &p.algorithm, workspace, static_cast<std::size_t>(workspace_bytes()),
                        static_cast<cudaStream_t>(stream)),
         "matmul");
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// cuBLASLt's matrix product on row-major weights. Device pointers; compiled without Kokkos, in CUDA builds only.
+// cuBLASLt's matrix product on row-major weights. Device pointers; compiled without Kokkos, in CUDA
+// builds only.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ class CublasLtMatmul {
 
   /// out[r][o] (+)= sum_i x[r][i] w[o][i] + bias[o], sums in f32, asynchronous on the stream.
   /// \param stream a cudaStream_t \param workspace workspace_bytes() of device memory
-  void run(const CublasProduct& product, const void* x, const void* w, const float* bias, float* out,
-           void* workspace, void* stream);
+  void run(const CublasProduct& product, const void* x, const void* w, const float* bias,
+           float* out, void* workspace, void* stream);
 
   static constexpr std::int64_t workspace_bytes() { return 32 << 20; }
 

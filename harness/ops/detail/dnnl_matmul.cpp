@@ -25,7 +25,8 @@ dnnl::memory::desc describe(std::int64_t rows, std::int64_t columns, Type type, 
 Primitive make_primitive(const dnnl::engine& engine, const DnnlProduct& p) {
   const Type type = p.element == Element::bf16 ? Type::bf16 : Type::f32;
   const auto x = describe(p.n_rows, p.in_dim, type, {p.in_dim, 1});
-  const auto w = describe(p.in_dim, p.out_dim, type, {1, p.in_dim});  // [out, in] seen as its transpose
+  const auto w =
+      describe(p.in_dim, p.out_dim, type, {1, p.in_dim});  // [out, in] seen as its transpose
   const auto out = describe(p.n_rows, p.out_dim, Type::f32, {p.out_stride, 1});
   const auto bias = describe(1, p.out_dim, Type::f32, {p.out_dim, 1});
   dnnl::primitive_attr attributes;
@@ -37,11 +38,17 @@ Primitive make_primitive(const dnnl::engine& engine, const DnnlProduct& p) {
   const dnnl::matmul::desc description =
       p.has_bias ? dnnl::matmul::desc(x, w, bias, out) : dnnl::matmul::desc(x, w, out);
   const dnnl::matmul::primitive_desc primitive(description, attributes, engine);
-  return {dnnl::matmul(primitive), dnnl::memory(x, engine, nullptr), dnnl::memory(w, engine, nullptr),
-          dnnl::memory(bias, engine, nullptr), dnnl::memory(out, engine, nullptr)};
+  return {dnnl::matmul(primitive), dnnl::memory(x, engine, nullptr),
+          dnnl::memory(w, engine, nullptr), dnnl::memory(bias, engine, nullptr),
+          dnnl::memory(out, engine, nullptr)};
 }
 
 }  // namespace
+
+bool fast_bf16() {
+  static const bool fast = dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx;
+  return fast;
+}
 
 struct DnnlMatmul::State {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
@@ -70,8 +77,8 @@ void DnnlMatmul::run(const DnnlProduct& product, const void* x, const void* w, c
   p.matmul.execute(m_state->stream, arguments);
   m_state->stream.wait();
 } catch (const dnnl::error& error) {
-  fail("oneDNN matmul of [{}, {}] x [{}, {}] {}: {}", product.n_rows, product.in_dim, product.in_dim,
-       product.out_dim, name_of(product.element), error.what());
+  fail("oneDNN matmul of [{}, {}] x [{}, {}] {}: {}", product.n_rows, product.in_dim,
+       product.in_dim, product.out_dim, name_of(product.element), error.what());
 }
 
 }  // namespace kvmeter::ops::detail

@@ -71,6 +71,7 @@ std::vector<SweepPoint> expand(Context& context, const Spec& spec, const Place& 
   std::set<std::string> contradictions;
   std::vector<SweepPoint> points(count);
   for (std::size_t i = 0; i < count; ++i) {
+    points[i].index = static_cast<std::int64_t>(i);
     std::size_t rest = i;
     for (std::size_t a = rows.size(); a-- > 0; rest /= rows[a].size())
       set_row(points[i].point, spec.axes[a], rows[a][rest % rows[a].size()]);

@@ -58,7 +58,7 @@ PeakPlan small_plan() {
   PeakPlan plan = full_plan({square, wide}, {Element::f32});
   plan.buffer_bytes = {1 << 16, 1 << 20};
   plan.bandwidth_seconds = 0.1;
-  plan.matmul_seconds = 0.1;
+  plan.matmuls.seconds = 0.1;
   return plan;
 }
 

@@ -33,18 +33,16 @@ std::map<std::string, Values> all_values(const ModelWeights<M>& weights) {
   for (std::size_t i = 0; i < weights.layers.size(); ++i) {
     const LayerWeights<M>& layer = weights.layers[i];
     const std::string at = std::to_string(i) + '.';
-    for (const auto& [name, matrix] : {std::pair{"qkv", &layer.qkv},
-                                       {"out", &layer.out},
-                                       {"up", &layer.up},
-                                       {"down", &layer.down}})
-      all[at + name] = values_of(*matrix);
-    for (const auto& [name, vector] : {std::pair{"attention_norm", &layer.attention_norm},
-                                       {"qkv_bias", &layer.qkv_bias},
-                                       {"up_bias", &layer.up_bias},
-                                       {"down_bias", &layer.down_bias},
-                                       {"q_norm", &layer.q_norm},
-                                       {"attention_norm_bias", &layer.attention_norm_bias}})
-      all[at + name] = values_of(*vector);
+    all[at + "qkv"] = values_of(layer.qkv);
+    all[at + "out"] = values_of(layer.out);
+    all[at + "up"] = values_of(layer.up);
+    all[at + "down"] = values_of(layer.down);
+    all[at + "attention_norm"] = values_of(layer.attention_norm);
+    all[at + "attention_norm_bias"] = values_of(layer.attention_norm_bias);
+    all[at + "qkv_bias"] = values_of(layer.qkv_bias);
+    all[at + "up_bias"] = values_of(layer.up_bias);
+    all[at + "down_bias"] = values_of(layer.down_bias);
+    all[at + "q_norm"] = values_of(layer.q_norm);
   }
   return all;
 }

@@ -35,23 +35,20 @@ std::vector<float> values_of(const WeightMatrix<MemorySpace>& matrix) {
 template <class MemorySpace>
 std::int64_t allocated_bytes(const ModelWeights<MemorySpace>& weights) {
   std::size_t bytes = 0;
-  const auto add_vector = [&](const WeightVector<MemorySpace>& vector) {
-    bytes += vector.size() * sizeof(float);
+  // Not loops over braced lists: nvcc 13 hands those of templates on to g++ without their braces.
+  const auto add_vectors = [&](const auto&... vectors) {
+    bytes += (vectors.size() + ...) * sizeof(float);
   };
-  const auto add_matrix = [&](const WeightMatrix<MemorySpace>& matrix) {
-    bytes += matrix.storage.size();
+  const auto add_matrices = [&](const auto&... matrices) {
+    bytes += (matrices.storage.size() + ...);
   };
-  add_matrix(weights.embedding);
-  add_matrix(weights.position_embedding);
-  if (weights.head.storage.data() != weights.embedding.storage.data()) add_matrix(weights.head);
-  add_vector(weights.final_norm);
-  add_vector(weights.final_norm_bias);
+  add_matrices(weights.embedding, weights.position_embedding);
+  if (weights.head.storage.data() != weights.embedding.storage.data()) add_matrices(weights.head);
+  add_vectors(weights.final_norm, weights.final_norm_bias);
   for (const auto& l : weights.layers) {
-    for (const auto& matrix : {l.qkv, l.out, l.up, l.down}) add_matrix(matrix);
-    for (const auto& vector :
-         {l.attention_norm, l.attention_norm_bias, l.qkv_bias, l.q_norm, l.k_norm, l.out_bias,
-          l.mlp_norm, l.mlp_norm_bias, l.up_bias, l.down_bias})
-      add_vector(vector);
+    add_matrices(l.qkv, l.out, l.up, l.down);
+    add_vectors(l.attention_norm, l.attention_norm_bias, l.qkv_bias, l.q_norm, l.k_norm, l.out_bias,
+                l.mlp_norm, l.mlp_norm_bias, l.up_bias, l.down_bias);
   }
   return static_cast<std::int64_t>(bytes);
 }

@@ -8,7 +8,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <cmath>
 
-#include "tests/oracle/functions.hpp"
+#include "harness/ops/many_rows_host.hpp"
 #include "tests/support/all_close.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/weight_matrices.hpp"
@@ -24,13 +24,6 @@ struct Sizes {
 struct Extras {
   bool bias, accumulate;
 };
-
-/// The element that activations are rounded to on this path, as harness/ops/matmul.hpp says.
-Element activation_element(std::string_view path) {
-  if (path.ends_with(" bf16")) return Element::bf16;
-  if (path == "cuBLASLt f16") return Element::f16;
-  return Element::f32;
-}
 
 /// Values and bounds. A sum of in_dim products, a bias and what was there, in any order in float,
 /// is off by at most (in_dim + 2) u times the sum of the magnitudes, and 1 % covers higher orders.
@@ -74,8 +67,8 @@ void check(Random& random, Element element, const Sizes& n, const Extras& extras
   matmul(exec, {to_device(exec, x, n.n_rows), w, to_device(exec, bias), out, extras.accumulate});
 
   oracle::Matrix x_used(n.n_rows, n.in_dim, {x.begin(), x.end()});
-  const Element rounded = activation_element(ops::Matmul<Exec>::path(n.n_rows, element));
-  for (double& value : x_used.data) value = round_to_element(rounded, value);
+  if (ops::Matmul<Exec>::rounds_activations(n.n_rows, element))
+    for (double& value : x_used.data) value = round_to_element(element, value);
   const Expected expected = expect(x_used, w_held, bias, before);
   CHECK_THAT(to_host(exec, out), AllClose(expected.values, expected.bounds, {n.n_rows, n.out_dim}));
 }
@@ -111,12 +104,13 @@ TEMPLATE_LIST_TEST_CASE("Linear layers with and without bias, written and added 
 
 TEMPLATE_LIST_TEST_CASE("Linear layers of more outputs than a panel of weights", "[matmul]",
                         TestExecs) {
-  // f16 weights are unpacked 512 rows at a time.
+  // 16-bit weights may be unpacked a panel of rows at a time.
   const auto element = GENERATE(Element::f32, Element::f16, Element::bf16);
+  const std::int64_t in_dim = 4096;
+  const std::int64_t panel = ops::panel_rows(in_dim);
   Random random("matmul panels");
-  for (const std::int64_t out_dim : {511, 512, 513, 1100})
-    check<TestType>(random, element, {19, 37, out_dim}, {true, false});
-  check<TestType>(random, element, {19, 576, 1025}, {true, true});
+  for (const std::int64_t out_dim : {panel - 1, panel, panel + 1, 2 * panel + 3})
+    check<TestType>(random, element, {17, in_dim, out_dim}, {true, out_dim % 2 == 0});
 }
 
 TEMPLATE_LIST_TEST_CASE("One Matmul serves all sizes within its limits, in any order", "[matmul]",
