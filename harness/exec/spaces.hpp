@@ -71,7 +71,7 @@ decltype(auto) visit_backend(Backend backend, Function&& function) {
 #endif
       break;
   }
-  unsupported("backend {}: not in this build", name_of(backend));
+  unsupported("backend cuda: not in this build");
 }
 
 }  // namespace kvmeter

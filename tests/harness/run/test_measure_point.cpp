@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: kvmeter contributors
+// SPDX-License-Identifier: Apache-2.0
+// A whole point from its spelling to its record: the counts that have to be exact, and how points
+// that cannot run end. No test looks at a time.
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include "harness/core/error.hpp"
+#include "harness/exec/ledger.hpp"
+#include "harness/run/measure_point.hpp"
+#include "harness/run/session.hpp"
+
+namespace kvmeter::run {
+namespace {
+
+const StopRule quick{.min_samples = 1, .max_seconds = 0.01, .relative_noise = 10, .trials = 1};
+
+PointRecord measured(const std::string& spelling, const Limits& limits = {}) {
+  ledger();
+  Bench bench;
+  return measure_point(make_setup(parse_point(spelling), 1), quick, limits, bench);
+}
+
+std::int64_t count(const PointRecord& record, const std::string& name) {
+  return std::get<std::int64_t>(record.values.at(name));
+}
+
+}  // namespace
+
+TEST_CASE("n tokens cost n K and V computations with a cache and 1 + 2 + ... + n without one",
+          "[cpu]") {
+  const std::string point = "model=tiny n_layers=1 prompt_tokens=1 new_tokens=500 cache=";
+  CHECK(count(measured(point + "contiguous"), "kv_projections") == 500);
+  CHECK(count(measured(point + "none"), "kv_projections") == 125'250);
+}
+
+TEST_CASE("bytes of the cache are those of the formula", "[cpu]") {
+  const auto* element = GENERATE("f32", "f16", "bf16");
+  const std::int64_t size = std::string_view(element) == "f32" ? 4 : 2;
+  const PointRecord record =
+      measured(std::string("model=tiny batch=3 prompt_tokens=10 new_tokens=7 k_element=") +
+               element + " v_element=" + element);
+  REQUIRE(record.status == Status::ok);
+  const std::int64_t token = 2 * 2 * 2 * 16 * size;  // K and V, layers, KV heads, head_dim
+  CHECK(count(record, "cache_formula_bytes") == 3 * 16 * token);  // the last token is not fed back
+  CHECK(count(record, "cache_live_bytes") == 3 * 16 * token);
+  CHECK(count(record, "cache_allocated_bytes") == 3 * 17 * token);
+}
+
+TEST_CASE("what was predicted is what was allocated", "[cpu]") {
+  const auto* cache = GENERATE("none", "contiguous");
+  const auto* element = GENERATE("f32", "f16", "bf16");
+  const auto* attention = GENERATE("two_pass", "online");
+  const std::string point = std::string("model=tiny batch=2 prompt_tokens=20 new_tokens=3 cache=") +
+                            cache + " weight_element=" + element + " attention=" + attention;
+  const PointRecord record = measured(point);
+  const Prediction p = predict(make_setup(parse_point(point), 1));
+  CAPTURE(point);
+  REQUIRE(record.status == Status::ok);
+  CHECK(count(record, "cache_allocated_bytes") == p.cache.allocated_bytes);
+  // Kokkos rounds each View up to 8 bytes; ids of samples and draws are not predicted.
+  CHECK(count(record, "weights_bytes") == Catch::Approx(p.weights_bytes).margin(8 * 100));
+  CHECK(count(record, "activations_bytes") == Catch::Approx(p.activations_bytes).margin(8 * 100));
+}
+
+TEST_CASE("a point that cannot fit is not tried", "[cpu]") {
+  const PointRecord record = measured("model=tiny", {.point_seconds = 0, .memory_bytes = 1000});
+  CHECK(record.status == Status::skipped_predicted);
+  CHECK(record.message.find("needs") != std::string::npos);
+  CHECK(record.samples.empty());
+  CHECK_FALSE(record.values.contains("ttft_s"));
+}
+
+TEST_CASE("points that make no sense are refused before anything is allocated", "[cpu]") {
+  const auto* point = GENERATE("model=tiny prompt_tokens=2000 new_tokens=100",
+                               "model=tiny kv_heads=3", "model=nosuch", "model=tiny threads=4096");
+  CHECK_THROWS_AS(make_setup(parse_point(point), 1), Error);
+}
+
+TEST_CASE("greedy ids are the same on every back end and thread count", "[cpu]") {
+  const auto ids = [](const std::string& more) {
+    const Setup s =
+        make_setup(parse_point("model=tiny batch=2 prompt_tokens=30 new_tokens=20 " + more), 7);
+    return visit_backend(s.backend, [&](auto tag) {
+      Session<typename decltype(tag)::type> session(s);
+      WeightsStore weights;
+      session.build_decoder(s, weights);
+      session.build_cache(s);
+      session.generation->start(make_prompts(s));
+      session.generation->prefill();
+      while (!session.generation->finished()) session.generation->decode();
+      return session.generation->sequences();
+    });
+  };
+  const auto expected = ids("backend=serial");
+  CHECK(ids("backend=openmp threads=1") == expected);
+  CHECK(ids("backend=openmp") == expected);
+  CHECK(ids("backend=openmp cache=none") == expected);
+}
+
+TEST_CASE("a steady decode step allocates nothing and waits as planned", "[cpu]") {
+  const Setup s = make_setup(parse_point("model=tiny batch=2 prompt_tokens=30 new_tokens=20"), 7);
+  Session<Kokkos::OpenMP> session(s);
+  WeightsStore weights;
+  session.build_decoder(s, weights);
+  session.build_cache(s);
+  session.generation->start(make_prompts(s));
+  session.generation->prefill();
+  session.generation->decode();
+  const Audit audit;
+  session.generation->decode();
+  const AuditCounts counts = audit.counts();
+  CHECK(AuditCounts::total(counts.allocations) == 0);
+  for (const auto& [label, n] : counts.kernels) CHECK(label.starts_with("kvmeter::"));
+  std::int64_t own_fences = 0;
+  for (const auto& [label, n] : counts.fences)
+    if (label.starts_with("kvmeter::")) own_fences += n;
+  CHECK(own_fences == 1);  // the host reads the sampled ids
+}
+
+}  // namespace kvmeter::run
