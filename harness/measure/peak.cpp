@@ -59,7 +59,7 @@ PeakPlan full_plan(std::vector<MatmulShape> shapes, std::vector<Element> element
 }
 
 PeakPlan quick_plan(std::vector<MatmulShape> shapes, std::vector<Element> elements) {
-  return {.buffer_bytes = {mib, 16 * mib, 128 * mib, 512 * mib},
+  return {.buffer_bytes = {mib, 16 * mib, 256 * mib, 2048 * mib},
           .pages = {Pages::huge},  // never the slower ones; where there are none it gets small ones
           .bandwidth_seconds = 0.8,
           .matmuls = {std::move(shapes), std::move(elements), false, 0.7, 5},

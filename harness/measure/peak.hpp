@@ -53,7 +53,7 @@ struct PeakPlan {
 /// About 15 s: 1 MiB to 2 GiB, 4 KiB and huge pages, both layouts.
 PeakPlan full_plan(std::vector<MatmulShape> shapes, std::vector<Element> elements);
 
-/// About 1.5 s, for the start and the end of a run.
+/// About 2 s, for the start of a run. The largest buffer is beyond any third-level cache.
 PeakPlan quick_plan(std::vector<MatmulShape> shapes, std::vector<Element> elements);
 
 /// Bandwidth at a buffer of `bytes`: linear in log(bytes) between the curve's points, its ends

@@ -9,12 +9,17 @@
 
 namespace kvmeter::ops {
 
-/// One block of output columns for all rows of x. E is the element of the weights.
+/// Output columns block, block + n_blocks, block + 2 n_blocks, ... for all rows of x: each thread
+/// streams out_block far-apart parts of the weights, every one of them contiguous from block to
+/// block. Tried on 2.1 GB of bf16 weights and 2 threads, reading at 30 GB/s at best: neighbouring
+/// rows 23 GB/s, with prefetching 26; far rows 25, with prefetching 1 KiB ahead 30, 4 KiB ahead 28;
+/// 8 far rows 27. E is the element of the weights.
 template <class Exec, class E>
 struct FewRowsKernel {
   using MemorySpace = typename Exec::memory_space;
   using P = Pack<pack_width<Exec>>;
-  static constexpr int out_block = 4;  // weight rows streamed side by side
+  static constexpr int out_block = 4;       // weight rows streamed side by side
+  static constexpr int bytes_ahead = 1024;  // of what is read, to be prefetched
 
   ConstArray2<E, MemorySpace> w;
   LinearArguments<MemorySpace> a;
@@ -22,36 +27,48 @@ struct FewRowsKernel {
   KOKKOS_INLINE_FUNCTION void operator()(std::int32_t block) const {
     const auto n_rows = static_cast<std::int32_t>(a.x.extent(0));
     std::int32_t row = 0;
-    for (; row + 4 <= n_rows; row += 4) part<4>(block * out_block, row);
+    for (; row + 4 <= n_rows; row += 4) part<4>(block, row);
     if (row + 2 <= n_rows) {
-      part<2>(block * out_block, row);
+      part<2>(block, row);
       row += 2;
     }
-    if (row < n_rows) part<1>(block * out_block, row);
+    if (row < n_rows) part<1>(block, row);
   }
 
  private:
-  /// Rows of x row .. row + Rows - 1 against weight rows first .. first + out_block - 1.
+  KOKKOS_INLINE_FUNCTION static void prefetch(const E* p) {
+    KOKKOS_IF_ON_HOST((__builtin_prefetch(p + bytes_ahead / sizeof(E), 0, 3);))
+    (void)p;
+  }
+
+  /// Rows of x row .. row + Rows - 1 against the weight rows of a block.
   template <int Rows>
-  KOKKOS_INLINE_FUNCTION void part(std::int32_t first, std::int32_t row) const {
+  KOKKOS_INLINE_FUNCTION void part(std::int32_t block, std::int32_t row) const {
     const auto out_dim = static_cast<std::int32_t>(w.extent(0));
     const auto in_dim = static_cast<std::int32_t>(w.extent(1));
+    const std::int32_t n_blocks = (out_dim + out_block - 1) / out_block;
     const E* weights[out_block];
-    for (int o = 0; o < out_block; ++o)  // a short last block repeats its last row
-      weights[o] = &w(first + o < out_dim ? first + o : out_dim - 1, 0);
+    for (int o = 0; o < out_block; ++o) {  // the last blocks may lack rows and repeat the last one
+      const std::int32_t column = block + o * n_blocks;
+      weights[o] = &w(column < out_dim ? column : out_dim - 1, 0);
+    }
     float sums[Rows][out_block];
     const std::int32_t whole = in_dim / P::width * P::width;
     multiply(weights, row, whole, sums);
     for (int r = 0; r < Rows; ++r) {
-      for (int o = 0; o < out_block && first + o < out_dim; ++o) {
+      for (int o = 0; o < out_block && block + o * n_blocks < out_dim; ++o) {
         float sum = sums[r][o];
         for (std::int32_t i = whole; i < in_dim; ++i)
           sum += static_cast<float>(weights[o][i]) * a.x(row + r, i);
-        if (a.bias.extent(0) > 0) sum += a.bias(first + o);
-        float& out = a.out(row + r, first + o);
-        out = a.accumulate ? out + sum : sum;
+        store(row + r, block + o * n_blocks, sum);
       }
     }
+  }
+
+  KOKKOS_INLINE_FUNCTION void store(std::int32_t row, std::int32_t column, float sum) const {
+    if (a.bias.extent(0) > 0) sum += a.bias(column);
+    float& out = a.out(row, column);
+    out = a.accumulate ? out + sum : sum;
   }
 
   template <int Rows>
@@ -64,7 +81,10 @@ struct FewRowsKernel {
     const auto stride = static_cast<std::int64_t>(a.x.stride(0));
     for (std::int32_t i = 0; i < n; i += P::width) {
       P packs[out_block];
-      for (int o = 0; o < out_block; ++o) packs[o] = P::load(weights[o] + i);
+      for (int o = 0; o < out_block; ++o) {
+        packs[o] = P::load(weights[o] + i);
+        prefetch(weights[o] + i);
+      }
       for (int r = 0; r < Rows; ++r) {
         const P value = P::load(x + r * stride + i);
         for (int o = 0; o < out_block; ++o) acc[r][o] = acc[r][o] + packs[o] * value;

@@ -33,10 +33,10 @@ struct Matrix {
       : rows(n_rows), cols(n_cols), data(std::move(values)) {}
 
   double& operator()(std::int64_t i, std::int64_t j) {
-    return data.at(static_cast<std::size_t>(i * cols + j));
+    return data[static_cast<std::size_t>(i * cols + j)];
   }
   double operator()(std::int64_t i, std::int64_t j) const {
-    return data.at(static_cast<std::size_t>(i * cols + j));
+    return data[static_cast<std::size_t>(i * cols + j)];
   }
   std::span<double> row(std::int64_t i) { return part(i, 0, cols); }
   std::span<const double> row(std::int64_t i) const { return part(i, 0, cols); }

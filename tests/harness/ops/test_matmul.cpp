@@ -40,9 +40,12 @@ Expected expect(const oracle::Matrix& x, const oracle::Matrix& w, const std::vec
       const double shift = bias.empty() ? 0.0 : bias[static_cast<std::size_t>(o)];
       double sum = start + shift;
       double magnitude = std::abs(start) + std::abs(shift);
+      const double* const x_row = x.row(r).data();
+      const double* const w_row = w.row(o).data();
       for (std::int64_t i = 0; i < x.cols; ++i) {
-        sum += x(r, i) * w(o, i);
-        magnitude += std::abs(x(r, i) * w(o, i));
+        const double product = x_row[i] * w_row[i];
+        sum += product;
+        magnitude += std::abs(product);
       }
       expected.values.push_back(sum);
       expected.bounds.push_back(1.01 * static_cast<double>(x.cols + 2) * u * magnitude);
@@ -109,7 +112,7 @@ TEMPLATE_LIST_TEST_CASE("Linear layers of more outputs than a panel of weights",
   const std::int64_t in_dim = 4096;
   const std::int64_t panel = ops::panel_rows(in_dim);
   Random random("matmul panels");
-  for (const std::int64_t out_dim : {panel - 1, panel, panel + 1, 2 * panel + 3})
+  for (const std::int64_t out_dim : {panel, panel + 1, 2 * panel + 3})
     check<TestType>(random, element, {17, in_dim, out_dim}, {true, out_dim % 2 == 0});
 }
 
