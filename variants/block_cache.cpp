@@ -31,8 +31,8 @@ class BlockCache final : public KvCache<Exec> {
         m_concurrency(thread_count(exec)),
         m_lengths(static_cast<std::size_t>(spec.batch), 0) {
     allocate_pools(exec);
-    m_device_table = allocate<Array2<std::int32_t, MemorySpace>>(
-        exec, "kvmeter::cache::block_table", spec.batch, m_pool.max_blocks);
+    m_device_table = allocate<Array2<std::int32_t, MemorySpace>>(exec, area() + "block_table",
+                                                                 spec.batch, m_pool.max_blocks);
     m_table.ids = Kokkos::create_mirror(Kokkos::HostSpace{}, m_device_table);
     Kokkos::deep_copy(m_table.ids, -1);
   }
@@ -108,16 +108,20 @@ class BlockCache final : public KvCache<Exec> {
  private:
   using Pool = Array1<std::byte, MemorySpace>;
 
+  /// What does not outlive a step is no cache.
+  [[nodiscard]] std::string area() const {
+    return keeps_past() ? "kvmeter::cache::" : "kvmeter::activations::";
+  }
+
   /// Pages are not touched here: what a sequence never reaches stays unbacked by memory.
   void allocate_pools(const Exec& exec) {
     const std::int64_t rows = m_pool.n_blocks * m_spec.n_kv_heads * m_pool.block_tokens;
     const std::int64_t n_pools = m_pool.shared_by_layers ? 1 : m_spec.n_layers;
-    const std::string area = keeps_past() ? "kvmeter::cache::" : "kvmeter::activations::";
     for (std::int64_t i = 0; i < n_pools; ++i) {
       m_k.push_back(
-          allocate<Pool>(exec, area + "k", rows * row_bytes(m_recipe.k_codec, m_spec.head_dim)));
+          allocate<Pool>(exec, area() + "k", rows * row_bytes(m_recipe.k_codec, m_spec.head_dim)));
       m_v.push_back(
-          allocate<Pool>(exec, area + "v", rows * row_bytes(m_recipe.v_codec, m_spec.head_dim)));
+          allocate<Pool>(exec, area() + "v", rows * row_bytes(m_recipe.v_codec, m_spec.head_dim)));
       if (!m_spec.fill) continue;
       Kokkos::deep_copy(exec, m_k.back(), *m_spec.fill);
       Kokkos::deep_copy(exec, m_v.back(), *m_spec.fill);

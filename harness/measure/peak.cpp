@@ -58,8 +58,14 @@ PeakPlan full_plan(std::vector<MatmulShape> shapes, std::vector<Element> element
           .passes = 7};
 }
 
-PeakPlan quick_plan(std::vector<MatmulShape> shapes, std::vector<Element> elements) {
-  return {.buffer_bytes = {mib, 16 * mib, 256 * mib, 2048 * mib},
+PeakPlan quick_plan(std::vector<MatmulShape> shapes, std::vector<Element> elements,
+                    std::int64_t most_bytes) {
+  std::vector<std::int64_t> buffers;
+  for (const std::int64_t bytes : {mib, 16 * mib, 256 * mib, 2048 * mib}) {
+    buffers.push_back(bytes);
+    if (bytes >= most_bytes) break;
+  }
+  return {.buffer_bytes = std::move(buffers),
           .pages = {Pages::huge},  // never the slower ones; where there are none it gets small ones
           .bandwidth_seconds = 0.8,
           .matmuls = {std::move(shapes), std::move(elements), false, 0.7, 5},

@@ -54,7 +54,9 @@ struct PeakPlan {
 PeakPlan full_plan(std::vector<MatmulShape> shapes, std::vector<Element> elements);
 
 /// About 2 s, for the start of a run. The largest buffer is beyond any third-level cache.
-PeakPlan quick_plan(std::vector<MatmulShape> shapes, std::vector<Element> elements);
+/// \param most_bytes what a step reads at the most: buffers much beyond it are left out
+PeakPlan quick_plan(std::vector<MatmulShape> shapes, std::vector<Element> elements,
+                    std::int64_t most_bytes);
 
 /// Bandwidth at a buffer of `bytes`: linear in log(bytes) between the curve's points, its ends
 /// beyond them. None without a curve.

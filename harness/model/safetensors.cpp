@@ -96,8 +96,8 @@ std::vector<std::int32_t> read_token_ids(const std::filesystem::path& path,
   const std::vector<std::int64_t> ids = read_ints(tensor);
   for (std::size_t i = 0; i < ids.size(); ++i)
     KVMETER_EXPECTS(ids[i] >= 0 && ids[i] <= std::numeric_limits<std::int32_t>::max(),
-                    "{}: tensor {}: token {} is {}; allowed: 0 and more", tensor.file, tensor.name,
-                    i, ids[i]);
+                    "{}: tensor {}: token {} is {}; allowed: 0 to 2147483647", tensor.file,
+                    tensor.name, i, ids[i]);
   return {ids.begin(), ids.end()};
 }
 

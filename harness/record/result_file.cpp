@@ -4,8 +4,10 @@
 
 #include <fmt/ranges.h>
 
+#include <fstream>
 #include <limits>
 #include <numeric>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/error.hpp"
@@ -124,6 +126,18 @@ void write_globals(const h5::File& file, Attributes attributes) {
 }
 
 }  // namespace
+
+void check_replaceable(const std::filesystem::path& path) {
+  check_writable(path);
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored) || std::filesystem::is_empty(path, ignored)) return;
+  static constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
+  std::string start(signature.size(), '\0');
+  std::ifstream(path, std::ios::binary)
+      .read(start.data(), static_cast<std::streamsize>(start.size()));
+  KVMETER_EXPECTS(start == signature,
+                  "{}: is there already and is no result file; choose another name", path.string());
+}
 
 std::string result_library() {
   unsigned major = 0;

@@ -17,6 +17,10 @@ namespace kvmeter {
 /// "HDF5 1.10.8": what the files are written with.
 std::string result_library();
 
+/// Throws Error, one line, unless write_result can write there without harm: the path can be
+/// written, and what is there already is a result or nothing.
+void check_replaceable(const std::filesystem::path& path);
+
 /// Replaces or creates the file as a whole (durable_file.hpp). Equal arguments give equal bytes.
 /// Throws Error if a record does not fit the schema or the file cannot be written.
 /// \param records one per point, in the order of the dimension `point`; none is fine

@@ -2,15 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "harness/record/durable_file.hpp"
+#include "harness/core/error.hpp"
+#include "harness/record/journal.hpp"
 #include "harness/record/merge.hpp"
+#include "harness/record/result_file.hpp"
 #include "harness/run/commands.hpp"
 #include "harness/run/vocabulary.hpp"
 
 namespace kvmeter::run {
 
 int merge(const std::filesystem::path& output, const std::vector<std::filesystem::path>& journals) {
-  check_writable(output);
+  check_replaceable(output);
+  for (const std::filesystem::path& journal : journals)
+    if (Journal::open(journal).load_all().records.empty())
+      throw UsageError(fmt::format("{}: holds no points; a journal is a folder OUT.h5.journal",
+                                   journal.string()));
   const MergeSummary summary = merge_journals(output, journals, vocabulary());
   for (const std::string& problem : summary.problems) fmt::print(stderr, "kvmeter: {}\n", problem);
   fmt::print("{}: {} points from {} journal{}, {} of them in several\n", output.string(),

@@ -28,14 +28,19 @@ std::optional<double> Conditions::matmul_rate() const {
 }
 
 const Conditions& Peaks::at(const Setup& s) {
-  const std::string key =
-      fmt::format("{} {} {} {} {} {} {}", name_of(s.backend), s.point.threads, name_of(s.element),
-                  s.config.hidden_dim, s.config.ffn_dim, s.config.q_dim(), s.config.kv_dim());
-  const auto found = m_measured.find(key);
-  if (found != m_measured.end()) return found->second;
   Conditions conditions{{}, matmul_shapes(s.config), {Element::f32}};
   if (s.element == Element::bf16) conditions.elements.push_back(Element::bf16);
-  const measure::PeakPlan plan = measure::quick_plan(conditions.shapes, conditions.elements);
+  const std::int64_t most_bytes =
+      weights_bytes(s.config, s.element) +
+      predict_footprint(s.recipe, s.cache, s.max_tokens()).allocated_bytes;
+  const measure::PeakPlan plan =
+      measure::quick_plan(conditions.shapes, conditions.elements, most_bytes);
+  const std::string key =
+      fmt::format("{} {} {} {} {} {} {} {}", name_of(s.backend), s.point.threads,
+                  name_of(s.element), s.config.hidden_dim, s.config.ffn_dim, s.config.q_dim(),
+                  s.config.kv_dim(), plan.buffer_bytes.size());
+  const auto found = m_measured.find(key);
+  if (found != m_measured.end()) return found->second;
   fmt::print(stderr, "measuring what this machine can do: {}, {}\n", name_of(s.backend),
              s.files.name);
   conditions.peak = visit_backend(s.backend, [&](auto tag) {

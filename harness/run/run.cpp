@@ -10,7 +10,6 @@
 #include "harness/exec/environment.hpp"
 #include "harness/exec/ledger.hpp"
 #include "harness/measure/peak.hpp"
-#include "harness/record/durable_file.hpp"
 #include "harness/record/journal.hpp"
 #include "harness/record/result_file.hpp"
 #include "harness/run/commands.hpp"
@@ -122,6 +121,8 @@ class SweepRun {
     } else if (task.finished) {
       ++m_tally.reused;
       m_records.push_back(*task.finished);
+      m_records.back().values["order"] =
+          task.point->index;  // an earlier sweep may have had another
       progress.skip(number, task.point->spelling, "reused from the journal");
     } else {
       measure(number, task, progress);
@@ -167,7 +168,7 @@ class SweepRun {
 
 int run(const Sweep& sweep, const RunOptions& options) {
   const std::vector<PlannedPoint> points = plan_points(sweep);
-  check_writable(options.output);
+  check_replaceable(options.output);
   ledger();  // listens from here on, before anything is allocated
   SweepRun sweep_run(sweep, options, points);
   const Tally tally = sweep_run.run();

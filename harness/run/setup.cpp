@@ -11,6 +11,7 @@
 #include "harness/core/hash.hpp"
 #include "harness/exec/counter_random.hpp"
 #include "harness/exec/threads.hpp"
+#include "harness/model/checkpoint.hpp"
 #include "harness/model/safetensors.hpp"
 #include "harness/run/registry.hpp"
 
@@ -118,6 +119,7 @@ Setup make_setup(const Point& point, std::uint64_t seed) {
                   point.ignore_eos,
                   sampling_parameters(point, seed)};
   make_prompts(s);
+  if (!s.random_weights()) bind_tensors(s.config, Checkpoint::open(s.files.weights));
   return s;
 }
 

@@ -101,7 +101,7 @@ constexpr auto kMeasured = std::to_array<Row>({
      kStopReasons},
     {"n_samples", int64, "1", "timed decode steps that the medians are over, warm-up left out"},
     {"started_at", text, "", "when the point was started, ISO 8601"},
-    {"order", int64, "1", "position in the order in which points were run"},
+    {"order", int64, "1", "position of the point in the whole sweep"},
 });
 
 constexpr auto kSamples = std::to_array<Row>({

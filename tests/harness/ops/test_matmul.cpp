@@ -108,12 +108,10 @@ TEMPLATE_LIST_TEST_CASE("Linear layers with and without bias, written and added 
 TEMPLATE_LIST_TEST_CASE("Linear layers of more outputs than a panel of weights", "[matmul]",
                         TestExecs) {
   // 16-bit weights may be unpacked a panel of rows at a time.
-  const auto element = GENERATE(Element::f32, Element::f16, Element::bf16);
+  const auto element = GENERATE(Element::f16, Element::bf16);
   const std::int64_t in_dim = 4096;
-  const std::int64_t panel = ops::panel_rows(in_dim);
   Random random("matmul panels");
-  for (const std::int64_t out_dim : {panel, panel + 1, 2 * panel + 3})
-    check<TestType>(random, element, {17, in_dim, out_dim}, {true, out_dim % 2 == 0});
+  check<TestType>(random, element, {17, in_dim, ops::panel_rows(in_dim) + 3}, {true, false});
 }
 
 TEMPLATE_LIST_TEST_CASE("One Matmul serves all sizes within its limits, in any order", "[matmul]",
