@@ -33,7 +33,9 @@ class BlockCache final : public KvCache<Exec> {
     allocate_pools(exec);
     m_device_table = allocate<Array2<std::int32_t, MemorySpace>>(exec, area() + "block_table",
                                                                  spec.batch, m_pool.max_blocks);
-    m_table.ids = Kokkos::create_mirror(Kokkos::HostSpace{}, m_device_table);
+    m_table.ids = allocate<HostArray2<std::int32_t>>(Kokkos::DefaultHostExecutionSpace(),
+                                                     "kvmeter::host::block_table", spec.batch,
+                                                     m_pool.max_blocks);
     Kokkos::deep_copy(m_table.ids, -1);
   }
 

@@ -14,6 +14,14 @@
 
 namespace kvmeter::codec {
 
+/// The largest finite element of a storage type.
+template <class Storage>
+inline constexpr float largest_element = Kokkos::Experimental::finite_max_v<float>;
+template <>
+inline constexpr float largest_element<F16> = 65504.0F;
+template <>
+inline constexpr float largest_element<BF16> = 0x1.fep127F;
+
 template <class Storage>
 struct Plain {
   /// Bytes of a row of head_dim elements, and how many of them are scales and the like.
@@ -22,16 +30,23 @@ struct Plain {
   }
   KOKKOS_INLINE_FUNCTION static std::int32_t metadata_bytes(std::int32_t) { return 0; }
 
-  /// Stores row[0 .. head_dim), rounded to nearest even.
+  /// Stores row[0 .. head_dim), rounded to nearest even; what is out of range becomes the largest
+  /// element.
   KOKKOS_INLINE_FUNCTION static void encode_row(const float* row, std::int32_t head_dim,
                                                 std::byte* out) {
     auto* elements = reinterpret_cast<Storage*>(out);
-    for (std::int32_t i = 0; i < head_dim; ++i) elements[i] = round_to<Storage>(row[i]);
+    for (std::int32_t i = 0; i < head_dim; ++i) elements[i] = round_to<Storage>(saturate(row[i]));
   }
 
   /// Element i of a stored row.
   KOKKOS_INLINE_FUNCTION static float element(const std::byte* row, std::int32_t i) {
     return static_cast<float>(reinterpret_cast<const Storage*>(row)[i]);
+  }
+
+  /// A NaN stays one.
+  KOKKOS_INLINE_FUNCTION static float saturate(float x) {
+    constexpr float most = largest_element<Storage>;
+    return x > most ? most : x < -most ? -most : x;
   }
 
   /// Elements first .. first + Width - 1, all inside the row; `first` is a multiple of Width.
