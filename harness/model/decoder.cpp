@@ -27,8 +27,7 @@ ops::MatmulLimits matmul_limits(const ModelConfig& c, const StepLimits& limits, 
 /// The first n rows of a matrix.
 template <class Rows>
 Rows first_rows(const Rows& matrix, std::int64_t n) {
-  return Kokkos::subview(matrix, std::make_pair<std::int64_t, std::int64_t>(0, std::move(n)),
-                         Kokkos::ALL);
+  return Kokkos::subview(matrix, std::pair<std::int64_t, std::int64_t>(0, n), Kokkos::ALL);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ std::int64_t order_of(const PointRecord& record) {
   return found == record.values.end() ? last : std::get<std::int64_t>(found->second);
 }
 
-std::vector<PointRecord> in_order(std::map<std::string, PointRecord> by_hash) {
+std::vector<PointRecord> in_order(std::map<std::string, PointRecord>&& by_hash) {
   std::vector<PointRecord> records;
   for (auto& [hash, record] : by_hash) records.push_back(std::move(record));
   std::ranges::stable_sort(records, {}, order_of);  // points of the same order stay sorted by hash

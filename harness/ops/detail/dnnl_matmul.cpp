@@ -18,7 +18,8 @@ struct Primitive {
   dnnl::memory x, w, bias, out;
 };
 
-dnnl::memory::desc describe(std::int64_t rows, std::int64_t columns, Type type, Dims strides) {
+dnnl::memory::desc describe(std::int64_t rows, std::int64_t columns, Type type,
+                            const Dims& strides) {
   return {Dims{rows, columns}, type, strides};
 }
 
