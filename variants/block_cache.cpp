@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "harness/core/error.hpp"
 #include "harness/exec/spaces.hpp"
 #include "harness/exec/threads.hpp"
 #include "variants/append.hpp"
@@ -46,6 +47,9 @@ class BlockCache final : public KvCache<Exec> {
   }
 
   void reserve(const Exec& exec, const StepPlan& plan) override {
+    for (const StepSequence& s : plan.sequences)
+      KVMETER_EXPECTS(s.slot >= 0 && s.slot < m_spec.batch,
+                      "sequence {}; the cache was built for {} of them", s.slot, m_spec.batch);
     m_placement->reserve(plan, m_table);
     for (const StepSequence& s : plan.sequences)
       m_lengths[static_cast<std::size_t>(s.slot)] = s.first_position + s.n_tokens;

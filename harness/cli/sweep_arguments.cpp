@@ -62,7 +62,10 @@ Sweep SweepArguments::read(const CLI::App& command) const {
                                    : sweep_from_flags(given, check);
   if (!m_shard.empty()) {
     const auto [index, count] = parse_shard(m_shard);
+    const std::size_t all = sweep.points.size();
     keep_shard(sweep, index, count);
+    if (sweep.points.empty())
+      throw UsageError(fmt::format("--shard {}: no point; the sweep has {}", m_shard, all));
   }
   return sweep;
 }

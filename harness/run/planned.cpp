@@ -19,7 +19,9 @@ PlannedPoint plan_point(const Sweep& sweep, const SweepPoint& point, std::string
   } catch (const UnsupportedError& error) {
     planned.skip = fmt::format("unsupported: {}", error.what());
   } catch (const Error& error) {
-    const std::string line = fmt::format("point {}: {}\n", planned.spelling, error.what());
+    const std::string line =
+        fmt::format("{}{}point {}: {}\n", sweep.where, sweep.where.empty() ? "" : ": ",
+                    planned.spelling, error.what());
     if (mistakes.find(error.what()) == std::string::npos) mistakes += line;  // each once
   }
   return planned;

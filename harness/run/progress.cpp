@@ -47,8 +47,10 @@ void Progress::begin(std::int64_t index, const std::string& point, double expect
 
 void Progress::end(const PointRecord& record) {
   m_expected_left_s -= m_current_s;
-  m_predicted_s += m_current_s;
-  m_measured_s += m_this_point.seconds();
+  if (record.status == Status::ok) {  // one that was refused or failed tells nothing of the rest
+    m_predicted_s += m_current_s;
+    m_measured_s += m_this_point.seconds();
+  }
   const bool last = m_index + 1 == m_n_points;
   const std::string left =
       last ? "" : fmt::format(", about {} left", format_seconds(remaining_s()));

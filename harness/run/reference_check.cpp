@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
-
-#include "variants/codec/codecs.hpp"
 
 namespace kvmeter::run {
 namespace {
@@ -15,23 +14,23 @@ constexpr std::int64_t most_prompt_tokens = 24;
 constexpr std::int64_t most_decode_steps = 3;
 constexpr std::int64_t most_sequences = 2;
 
-double relative_error(CodecId codec) {
-  double error = 0;
-  visit_codec(codec, [&](auto c) { error = decltype(c)::relative_error; });
-  return error;
-}
+/// Of the largest logit: f32 sums in another order, as for the cases of other implementations.
+constexpr double summation_tolerance = 2e-4;
 
-/// Logits of a prefill of prompt[0 .. n) and of steps that feed the next tokens of the prompts.
-/// [steps][sequence x vocab]
-template <class Exec>
-std::vector<HostArray2<float>> run_steps(const Exec& exec, Decoder<Exec>& decoder,
-                                         KvCache<Exec>& cache,
-                                         const std::vector<std::vector<std::int32_t>>& prompts,
-                                         std::int64_t prompt_tokens, std::int64_t n_steps) {
-  std::vector<HostArray2<float>> results;
-  for (std::int64_t step = 0; step < n_steps; ++step) {
+/// Where a wrong result begins, which is off by about the largest logit.
+constexpr double wrong_result = 0.5;
+
+/// Steps of a comparison: a prefill of the prompts' first tokens, then single tokens. With
+/// `keeps_past` false each step brings whole sequences, to any cache.
+struct Steps {
+  std::vector<std::vector<std::int32_t>> prompts;
+  std::int64_t prompt_tokens = 0;
+  std::int64_t n_steps = 0;
+  bool keeps_past = true;
+
+  [[nodiscard]] StepPlan plan(std::int64_t step) const {
     const std::int64_t end = prompt_tokens + step;
-    const std::int64_t first = step == 0 || !cache.keeps_past() ? 0 : end - 1;
+    const std::int64_t first = step == 0 || !keeps_past ? 0 : end - 1;
     StepPlan plan;
     for (std::size_t i = 0; i < prompts.size(); ++i) {
       std::vector<std::int32_t> tokens;
@@ -39,7 +38,28 @@ std::vector<HostArray2<float>> run_steps(const Exec& exec, Decoder<Exec>& decode
         tokens.push_back(prompts[i][static_cast<std::size_t>(t) % prompts[i].size()]);
       plan.add(static_cast<std::int32_t>(i), static_cast<std::int32_t>(first), tokens);
     }
-    decoder.step(exec, plan, cache);
+    return plan;
+  }
+};
+
+Steps first_steps(const Setup& s, const std::vector<std::vector<std::int32_t>>& prompts) {
+  Steps steps;
+  steps.prompts.assign(prompts.begin(), prompts.begin() + std::min<std::ptrdiff_t>(
+                                                              std::ssize(prompts), most_sequences));
+  steps.prompt_tokens = std::min(s.point.prompt_tokens, most_prompt_tokens);
+  steps.n_steps = 1 + std::min(s.point.new_tokens - 1, most_decode_steps);
+  steps.keeps_past = s.generation.keeps_past;
+  return steps;
+}
+
+/// Logits after each step. [steps][sequence x vocab]
+template <class Exec>
+std::vector<HostArray2<float>> logits_of(const Exec& exec, Decoder<Exec>& decoder,
+                                         KvCache<Exec>& cache, const Steps& steps) {
+  std::vector<HostArray2<float>> results;
+  for (std::int64_t step = 0; step < steps.n_steps; ++step) {
+    if (!steps.keeps_past) cache.clear();
+    decoder.step(exec, steps.plan(step), cache);
     const auto logits = decoder.last_logits(exec);
     results.push_back(Kokkos::create_mirror(Kokkos::HostSpace{}, logits));
     Kokkos::deep_copy(exec, results.back(), logits);
@@ -67,43 +87,22 @@ double worst_difference(const std::vector<HostArray2<float>>& got,
 
 }  // namespace
 
-/// f32 sums in another order: 2e-4 of the largest logit, as for the oracle cases. A cache element
-/// rounds K and V by up to relative_error, so the scores of a layer, of magnitude s, are off by s x
-/// that, and so are its probabilities; s = 8 is where a softmax is all but saturated. The layers'
-/// roundings are independent and add up as sqrt(n_layers), and the worst of all logits lies some 4
-/// standard deviations out: 8 x 4 = 32. Activations that are rounded to the weights' element err
-/// likewise. Half the largest logit is where a wrong result, which is off by about the whole,
-/// begins.
-double logit_bound(const Setup& s, bool rounds_activations) {
-  const double layers = std::sqrt(static_cast<double>(s.config.n_layers));
-  double epsilon = std::max(relative_error(s.recipe.k_codec), relative_error(s.recipe.v_codec));
-  if (rounds_activations)
-    epsilon =
-        std::max(epsilon, relative_error(s.element == Element::f16 ? CodecId::f16 : CodecId::bf16));
-  return std::min(2e-4 + 32 * layers * epsilon, 0.5);
-}
-
 template <class Exec>
 Verdict compare_with_reference(Session<Exec>& session, const Setup& s,
-                               const std::vector<std::vector<std::int32_t>>& all_prompts) {
-  std::vector<std::vector<std::int32_t>> prompts = all_prompts;
-  prompts.resize(std::min<std::size_t>(prompts.size(), most_sequences));
-  const std::int64_t prompt_tokens = std::min(s.point.prompt_tokens, most_prompt_tokens);
-  const std::int64_t steps = 1 + std::min(s.point.new_tokens - 1, most_decode_steps);
-  const auto n_sequences = static_cast<std::int64_t>(prompts.size());
-  const CacheRecipe recipe{PlacementId::contiguous, CodecId::f32, CodecId::f32,
-                           AttentionId::two_pass};
-  const auto reference =
-      make_cache(session.exec, recipe, cache_spec(s.config, n_sequences, prompt_tokens + steps));
-  const auto expected =
-      run_steps(session.exec, *session.decoder, *reference, prompts, prompt_tokens, steps);
-  const auto got =
-      run_steps(session.exec, *session.decoder, *session.cache, prompts, prompt_tokens, steps);
-  // The reference decodes few rows at a time; `none` recomputes many.
-  const bool rounds =
-      !s.generation.keeps_past &&
-      ops::Matmul<Exec>::rounds_activations(n_sequences * (prompt_tokens + steps), s.element);
-  return {worst_difference(got, expected), logit_bound(s, rounds)};
+                               const std::vector<std::vector<std::int32_t>>& prompts) {
+  const Steps steps = first_steps(s, prompts);
+  const auto reference = [&](CodecId k, CodecId v) {
+    const CacheRecipe recipe{PlacementId::contiguous, k, v, AttentionId::two_pass};
+    const auto cache = make_cache(
+        session.exec, recipe,
+        cache_spec(s.config, std::ssize(steps.prompts), steps.prompt_tokens + steps.n_steps));
+    return logits_of(session.exec, *session.decoder, *cache, steps);
+  };
+  const auto expected = reference(CodecId::f32, CodecId::f32);
+  const auto got = logits_of(session.exec, *session.decoder, *session.cache, steps);
+  const double rounding = worst_difference(reference(s.recipe.k_codec, s.recipe.v_codec), expected);
+  return {worst_difference(got, expected),
+          std::min(summation_tolerance + 2 * rounding, wrong_result)};
 }
 
 #define KVMETER_INSTANTIATE(Exec)                                             \

@@ -14,13 +14,13 @@ struct Verdict {
   [[nodiscard]] bool passed() const { return difference <= bound; }  // NaN does not pass
 };
 
-/// What rounding of the cache's elements may do to logits, relative to the largest; and that of
-/// activations, where one side rounds them and the other does not. See the derivation beside the
-/// definition.
-double logit_bound(const Setup& setup, bool rounds_activations);
-
 /// Compares a prefill and a few decode steps of up to two of the prompts. Leaves the session's
 /// cache empty.
+///
+/// The bound is measured, not guessed: the reference runs again with the point's codecs, and its
+/// distance d to the f32 one is what their rounding does to this model and these prompts. A correct
+/// cache is within d, and what float sums in another order make, of that second reference:
+/// |got - f32| <= (2e-4 + d) + d. Never more than half the largest logit.
 template <class Exec>
 Verdict compare_with_reference(Session<Exec>& session, const Setup& setup,
                                const std::vector<std::vector<std::int32_t>>& prompts);

@@ -66,6 +66,7 @@ Sweep parse_sweep(std::string_view toml, const std::string& where, const Overrid
   Context context{check, {}};
   Spec spec = sweep_detail::read_toml(context, toml, where);
   sweep_detail::apply_overrides(context, spec, overrides, set_flag);
+  spec.sweep.where = where;
   spec.sweep.text = std::string(toml) + flags_text(overrides);
   if (spec.sweep.name.empty()) spec.sweep.name = std::filesystem::path(where).stem().string();
   return finish(context, std::move(spec), Place{where});

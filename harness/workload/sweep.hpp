@@ -28,6 +28,7 @@ struct SweepPoint {
 struct Sweep {
   std::string name;
   std::string description;
+  std::string where;  // its file, for messages; empty where it was given by flags
   std::uint64_t seed = 1;
   std::string text;  // of the file, or the flags; stored in the result file
   StopRule stop;

@@ -96,7 +96,8 @@ constexpr auto kMeasured = std::to_array<Row>({
     // Trust.
     {"check_max_difference", real, "1",
      "worst difference of logits from the reference in the first steps, over their largest value"},
-    {"check_bound", real, "1", "the difference that the check allows"},
+    {"check_bound", real, "1",
+     "the difference that the check allows: twice the measured effect of rounding, plus 2e-4"},
     {"stop_reason", choice, "", "the rule that ended sampling: enough samples, noise, or the cap",
      kStopReasons},
     {"n_samples", int64, "1", "timed decode steps that the medians are over, warm-up left out"},

@@ -9,7 +9,7 @@
 
 #include "harness/core/error.hpp"
 #include "harness/record/durable_file.hpp"
-#include "tests/harness/record/temporary_folder.hpp"
+#include "tests/support/temp_dir.hpp"
 
 using namespace kvmeter;
 using Catch::Matchers::ContainsSubstring;
@@ -46,7 +46,7 @@ class SmallFiles {
 }  // namespace
 
 TEST_CASE("a file is created and replaced, nothing else is left", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   write_durably(folder / "out", "one");
   write_durably(folder / "out", "two\0three");
   CHECK(test::read_bytes(folder / "out") == "two");
@@ -56,7 +56,7 @@ TEST_CASE("a file is created and replaced, nothing else is left", "[record]") {
 }
 
 TEST_CASE("a failed write leaves the old file and nothing else", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   write_durably(folder / "out", "old");
   {
     const SmallFiles limit(1000);
@@ -67,7 +67,7 @@ TEST_CASE("a failed write leaves the old file and nothing else", "[record]") {
 }
 
 TEST_CASE("an output that can be written is accepted and not touched", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   CHECK(complaint(folder / "new.h5").empty());
   CHECK(folder.n_files() == 0);
   test::write_bytes(folder / "old.h5", "old");
@@ -76,7 +76,7 @@ TEST_CASE("an output that can be written is accepted and not touched", "[record]
 }
 
 TEST_CASE("an output that cannot be written is refused before a run", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   test::write_bytes(folder / "file", "");
   CHECK_THAT(complaint(folder.path()), ContainsSubstring("is a folder"));
   CHECK_THAT(complaint(folder / "none/out.h5"), ContainsSubstring("does not exist"));
@@ -88,7 +88,7 @@ TEST_CASE("an output that cannot be written is refused before a run", "[record]"
 
 TEST_CASE("a folder without permission is refused", "[record]") {
   constexpr uid_t nobody = 65534;  // permissions do not bind root
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   fs::permissions(folder.path(), fs::perms::owner_read | fs::perms::owner_exec);
   const uid_t user = ::geteuid();
   if (user == 0 && ::seteuid(nobody) != 0) SKIP("cannot become another user");

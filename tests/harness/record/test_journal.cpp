@@ -8,7 +8,7 @@
 #include "harness/core/error.hpp"
 #include "harness/record/journal.hpp"
 #include "tests/harness/record/made_up_records.hpp"
-#include "tests/harness/record/temporary_folder.hpp"
+#include "tests/support/temp_dir.hpp"
 
 using namespace kvmeter;
 using Catch::Matchers::ContainsSubstring;
@@ -51,7 +51,7 @@ PointRecord stored_and_loaded(const Journal& journal, const PointRecord& record)
 }  // namespace
 
 TEST_CASE("the journal gives back what was stored", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   const Journal journal = Journal::create(folder / "out.h5.journal");
   for (const PointRecord& record : test::made_up_records())
     check_equal(stored_and_loaded(journal, record), record);
@@ -61,7 +61,7 @@ TEST_CASE("the journal gives back what was stored", "[record]") {
 }
 
 TEST_CASE("odd strings and numbers survive the journal", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   const Journal journal = Journal::create(folder / "j");
   PointRecord record = small_record();
   record.point.model = "a folder/with blanks = \"quotes\"";
@@ -75,7 +75,7 @@ TEST_CASE("odd strings and numbers survive the journal", "[record]") {
 }
 
 TEST_CASE("bytes that are no UTF-8 do not stop the journal", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   const Journal journal = Journal::create(folder / "j");
   PointRecord record = small_record();
   record.message = "bad \xFF byte";
@@ -83,7 +83,7 @@ TEST_CASE("bytes that are no UTF-8 do not stop the journal", "[record]") {
 }
 
 TEST_CASE("missing values stay missing", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   const Journal journal = Journal::create(folder / "j");
   PointRecord record = small_record();
   record.values["itl_s"] = kNaN;
@@ -96,7 +96,7 @@ TEST_CASE("missing values stay missing", "[record]") {
 }
 
 TEST_CASE("an absent point is no problem, a bad name finds nothing", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   const Journal journal = Journal::create(folder / "j");
   for (const std::string hash : {"0123456789abcdef", "../../etc/passwd", ""}) {
     const JournalEntry entry = journal.load(hash);
@@ -106,7 +106,7 @@ TEST_CASE("an absent point is no problem, a bad name finds nothing", "[record]")
 }
 
 TEST_CASE("no flipped bit makes a wrong record", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   const Journal journal = Journal::create(folder / "j");
   const PointRecord record = small_record();
   journal.store(record);
@@ -124,7 +124,7 @@ TEST_CASE("no flipped bit makes a wrong record", "[record]") {
 }
 
 TEST_CASE("no truncated file makes a record", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   const Journal journal = Journal::create(folder / "j");
   const PointRecord record = small_record();
   journal.store(record);
@@ -141,7 +141,7 @@ TEST_CASE("no truncated file makes a record", "[record]") {
 }
 
 TEST_CASE("a damaged file is reported and does not hide the others", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   const Journal journal = Journal::create(folder / "j");
   const auto records = test::made_up_records();
   for (const PointRecord& record : records) journal.store(record);
@@ -154,7 +154,7 @@ TEST_CASE("a damaged file is reported and does not hide the others", "[record]")
 }
 
 TEST_CASE("a whole file under another point's name is not that point", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   const Journal journal = Journal::create(folder / "j");
   const PointRecord record = small_record();
   journal.store(record);
@@ -164,14 +164,14 @@ TEST_CASE("a whole file under another point's name is not that point", "[record]
 }
 
 TEST_CASE("a file of another schema version is set aside", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   const Journal journal = Journal::create(folder / "j");
   test::write_bytes(folder / "j" / "0123456789abcdef.json", "{\"schema\":0,\"checksum\":\"\"}\n");
   CHECK_THAT(journal.load("0123456789abcdef").problem, ContainsSubstring("schema"));
 }
 
 TEST_CASE("a record that breaks the schema is not stored", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   const Journal journal = Journal::create(folder / "j");
   PointRecord record = small_record();
   record.values["no_such_thing"] = 1.0;
@@ -183,7 +183,7 @@ TEST_CASE("a record that breaks the schema is not stored", "[record]") {
 }
 
 TEST_CASE("attributes are kept beside the points", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   const Journal journal = Journal::create(folder / "j");
   CHECK(journal.load_attributes().empty());
   journal.store_attributes(test::made_up_attributes());
@@ -192,7 +192,7 @@ TEST_CASE("attributes are kept beside the points", "[record]") {
 }
 
 TEST_CASE("a journal that cannot be made says so", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   test::write_bytes(folder / "file", "");
   CHECK_THROWS_AS(Journal::create(folder / "file"), Error);
   CHECK_THROWS_AS(Journal::create(folder / "none/j"), Error);

@@ -10,7 +10,7 @@
 #include "harness/record/result_file.hpp"
 #include "tests/harness/record/made_up_records.hpp"
 #include "tests/harness/record/result_reader.hpp"
-#include "tests/harness/record/temporary_folder.hpp"
+#include "tests/support/temp_dir.hpp"
 
 using namespace kvmeter;
 using Paths = std::vector<std::filesystem::path>;
@@ -18,7 +18,7 @@ using Paths = std::vector<std::filesystem::path>;
 namespace {
 
 /// Two journals that share out the made-up points, as two shards of a sweep would.
-Paths two_journals(const test::TemporaryFolder& folder) {
+Paths two_journals(const test::TempDir& folder) {
   const Paths paths{folder / "a", folder / "b"};
   const Journal journals[] = {Journal::create(paths[0]), Journal::create(paths[1])};
   auto records = test::made_up_records();
@@ -31,7 +31,7 @@ Paths two_journals(const test::TemporaryFolder& folder) {
 }  // namespace
 
 TEST_CASE("merged journals make the file of the undivided run", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   const Paths journals = two_journals(folder);
   const auto vocabulary = test::made_up_vocabulary();
   const MergeSummary summary = merge_journals(folder / "merged.h5", journals, vocabulary);
@@ -44,7 +44,7 @@ TEST_CASE("merged journals make the file of the undivided run", "[record]") {
 }
 
 TEST_CASE("merging again changes nothing, in whatever order", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   const Paths journals = two_journals(folder);
   const auto vocabulary = test::made_up_vocabulary();
   merge_journals(folder / "out.h5", journals, vocabulary);
@@ -57,7 +57,7 @@ TEST_CASE("merging again changes nothing, in whatever order", "[record]") {
 }
 
 TEST_CASE("of two records of one point the good one is taken", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   const Paths journals{folder / "bad", folder / "good"};
   PointRecord good = test::made_up_records().front();
   PointRecord bad = good;
@@ -70,7 +70,7 @@ TEST_CASE("of two records of one point the good one is taken", "[record]") {
 }
 
 TEST_CASE("texts of journals are joined, disputed numbers left out", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   const Paths journals = two_journals(folder);
   Attributes other = test::made_up_attributes();
   other["host"] = std::string("other");
@@ -84,7 +84,7 @@ TEST_CASE("texts of journals are joined, disputed numbers left out", "[record]")
 }
 
 TEST_CASE("damaged journal files are named, the rest is merged", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   const Paths journals = two_journals(folder);
   test::write_bytes(journals[0] / (test::made_up_records()[0].point_hash + ".json"), "x");
   const MergeSummary summary =
@@ -94,7 +94,7 @@ TEST_CASE("damaged journal files are named, the rest is merged", "[record]") {
 }
 
 TEST_CASE("an empty journal makes an empty file, an absent one is an error", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   Journal::create(folder / "empty");
   merge_journals(folder / "out.h5", Paths{folder / "empty"}, {});
   CHECK(test::ResultReader(folder / "out.h5").size("point") == 0);

@@ -10,7 +10,7 @@
 #include "harness/record/result_file.hpp"
 #include "tests/harness/record/made_up_records.hpp"
 #include "tests/harness/record/result_reader.hpp"
-#include "tests/harness/record/temporary_folder.hpp"
+#include "tests/support/temp_dir.hpp"
 
 using namespace kvmeter;
 using Catch::Matchers::ContainsSubstring;
@@ -26,7 +26,7 @@ void write(const std::filesystem::path& file, const std::vector<PointRecord>& re
 }  // namespace
 
 TEST_CASE("every variable of the schema is in the file, on its dimension", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   write(folder / "out.h5", test::made_up_records());
   const ResultReader file(folder / "out.h5");
   std::vector<std::string> expected{"point", "sample"};
@@ -48,7 +48,7 @@ TEST_CASE("every variable of the schema is in the file, on its dimension", "[rec
 }
 
 TEST_CASE("values come out as they went in", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   const auto records = test::made_up_records();
   write(folder / "out.h5", records);
   const ResultReader file(folder / "out.h5");
@@ -70,7 +70,7 @@ TEST_CASE("values come out as they went in", "[record]") {
 }
 
 TEST_CASE("samples are tied to their points", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   const auto records = test::made_up_records();
   write(folder / "out.h5", records);
   const ResultReader file(folder / "out.h5");
@@ -89,7 +89,7 @@ TEST_CASE("samples are tied to their points", "[record]") {
 }
 
 TEST_CASE("choices are codes that the file explains", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   write(folder / "out.h5", test::made_up_records());
   const ResultReader file(folder / "out.h5");
   CHECK(file.text_attribute("cache", "flag_meanings") == "none contiguous");
@@ -101,7 +101,7 @@ TEST_CASE("choices are codes that the file explains", "[record]") {
 }
 
 TEST_CASE("what was not measured is missing and never zero", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   auto records = test::made_up_records();
   records[0].values["itl_s"] = std::numeric_limits<double>::infinity();
   records[0].samples[0].time_s = std::numeric_limits<double>::infinity();
@@ -133,7 +133,7 @@ TEST_CASE("what was not measured is missing and never zero", "[record]") {
 }
 
 TEST_CASE("no points and no samples make a whole file", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   write(folder / "none.h5", {});
   CHECK(ResultReader(folder / "none.h5").size("point") == 0);
   CHECK(ResultReader(folder / "none.h5").size("cache") == 0);
@@ -143,7 +143,7 @@ TEST_CASE("no points and no samples make a whole file", "[record]") {
 }
 
 TEST_CASE("attributes of any length are kept", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   Attributes attributes = test::made_up_attributes();
   attributes["sweep_text"] = std::string(200'000, 'x');
   attributes["description"] = std::string();
@@ -161,7 +161,7 @@ TEST_CASE("attributes of any length are kept", "[record]") {
 }
 
 TEST_CASE("names that this program does not know get the next codes", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   auto records = test::made_up_records();
   records[0].point.cache = "paged";
   write(folder / "out.h5", records);
@@ -171,7 +171,7 @@ TEST_CASE("names that this program does not know get the next codes", "[record]"
 }
 
 TEST_CASE("a record outside the schema leaves no file", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   auto records = test::made_up_records();
   records[0].values["no_such_thing"] = 1.0;
   CHECK_THROWS_AS(write(folder / "out.h5", records), Error);
@@ -183,7 +183,7 @@ TEST_CASE("a record outside the schema leaves no file", "[record]") {
 }
 
 TEST_CASE("the same records make the same bytes, in the format of HDF5 1.8", "[record]") {
-  const test::TemporaryFolder folder;
+  const test::TempDir folder;
   write(folder / "a.h5", test::made_up_records());
   write(folder / "b.h5", test::made_up_records());
   const std::string bytes = test::read_bytes(folder / "a.h5");

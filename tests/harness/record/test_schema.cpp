@@ -9,7 +9,7 @@
 #include "harness/core/error.hpp"
 #include "harness/core/point.hpp"
 #include "harness/record/schema.hpp"
-#include "tests/harness/record/temporary_folder.hpp"
+#include "tests/support/temp_dir.hpp"
 
 using namespace kvmeter;
 using Catch::Matchers::ContainsSubstring;
