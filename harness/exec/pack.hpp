@@ -14,6 +14,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstring>
+#include <utility>
 
 #include "harness/exec/half.hpp"
 #include "harness/exec/spaces.hpp"
@@ -69,6 +70,14 @@ struct Pack {
     float total = v[0];
     for (int i = 1; i < Width; ++i) total += v[i];
     return total;
+  }
+  /// Lane i: the sum of rows[i][0 .. Width), from left to right.
+  KOKKOS_INLINE_FUNCTION static Pack sums_of(const float* rows) {
+    return each([=](int i) {
+      float total = rows[i * Width];
+      for (int c = 1; c < Width; ++c) total += rows[i * Width + c];
+      return total;
+    });
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION float highest() const {
     float most = v[0];
@@ -167,7 +176,34 @@ struct Pack<host_pack_width> {
     return halve(v, [](auto a, auto b) { return a > b ? a : b; });
   }
 
+  /// Lane i: the sum of rows[i][0 .. 16), from left to right.
+  static Pack sums_of(const float* rows) {
+    Floats columns[width];
+    for (int i = 0; i < width; ++i) columns[i] = load(rows + i * width).v;
+    exchange<1>(columns);
+    exchange<2>(columns);
+    exchange<4>(columns);
+    exchange<8>(columns);
+    Floats total = columns[0];
+    for (int c = 1; c < width; ++c) total += columns[c];
+    return {total};
+  }
+
  private:
+  /// One step of a 16 x 16 transposition: bit `Bit` of the row number changes places with that of
+  /// the lane.
+  template <int Bit>
+  static void exchange(Floats (&v)[width]) {
+    for (int i = 0; i < width; ++i)
+      if ((i & Bit) == 0) exchange<Bit>(v[i], v[i + Bit], std::make_integer_sequence<int, width>());
+  }
+  template <int Bit, int... Lane>
+  static void exchange(Floats& a, Floats& b, std::integer_sequence<int, Lane...> /*lanes*/) {
+    const Floats upper = a;
+    a = __builtin_shufflevector(upper, b, ((Lane & Bit) != 0 ? width + Lane - Bit : Lane)...);
+    b = __builtin_shufflevector(upper, b, ((Lane & Bit) != 0 ? width + Lane : Lane + Bit)...);
+  }
+
   template <class T>
   static Pack load_each(const T* p) {
     Pack r;

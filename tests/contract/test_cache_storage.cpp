@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
 // What is stored, and that it does not depend on what else is.
+#include <algorithm>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
 #include <cmath>
-#include <map>
-#include <numeric>
 
 #include "tests/contract/cache_driver.hpp"
 #include "tests/support/all_close.hpp"
@@ -99,44 +98,50 @@ TEMPLATE_LIST_TEST_CASE("Neighbours, slots and their order change no bit", "", T
   CHECK(all_outputs(pair, 3, rows, prompt, {{1, 9}}, true) == expected);
 }
 
-TEMPLATE_LIST_TEST_CASE("Placements that keep the past give the same bits", "", TestExecs) {
-  Random random("placements");
-  const CacheSpec spec = small_spec(1, 64);
-  const SequenceRows rows = random_rows(random, spec, 64);
-  const std::int64_t prompt = random.between(1, 60);
-  std::map<std::string, std::vector<double>> by_elements;
-  for (const Combination& combination : all_combinations()) {
-    CAPTURE(combination.name(), prompt);
-    CacheDriver<TestType> driver(combination, spec, 64);
-    if (!driver.cache().keeps_past()) continue;
-    const auto outputs = all_outputs(driver, 0, rows, prompt, {}, true);
-    const std::string elements =
-        fmt::format("{} {} {}", combination.k.name, combination.v.name, combination.attention.name);
-    const auto [first, is_new] = by_elements.emplace(elements, outputs);
-    if (!is_new) CHECK(outputs == first->second);
+/// Outputs of every token, given in steps of these sizes. [n_layers][tokens, n_heads * head_dim]
+template <class Exec>
+PartOutput outputs_in_chunks(const Combination& combination, const CacheSpec& spec,
+                             const SequenceRows& rows, const std::vector<std::int64_t>& chunks) {
+  CacheDriver<Exec> driver(combination, spec, spec.max_tokens);
+  driver.set_rows(0, rows);
+  PartOutput outputs(static_cast<std::size_t>(spec.n_layers));
+  for (const std::int64_t n : chunks) {
+    const PartOutput step = driver.step({{0, n}}).front();
+    for (std::size_t layer = 0; layer < outputs.size(); ++layer) {
+      auto& all = outputs[layer].data;
+      all.insert(all.end(), step[layer].data.begin(), step[layer].data.end());
+    }
   }
-  CHECK(by_elements.size() == codecs.size() * codecs.size() * attentions.size());
+  return outputs;
 }
 
-TEMPLATE_LIST_TEST_CASE("Placements give the same bits for one prefill, `none` included", "",
-                        TestExecs) {
-  Random random("prefill bits");
-  const CacheSpec spec = small_spec(1, 64);
-  const SequenceRows rows = random_rows(random, spec, 64);
-  const std::int64_t prompt = random.between(1, 64);
-  for (const auto& attention : attentions) {
-    std::vector<std::vector<double>> outputs;
-    for (const Combination& combination : lossless_combinations()) {
-      if (combination.attention.id != attention.id) continue;
-      CacheDriver<TestType> driver(combination, spec, 64);
-      driver.set_rows(0, rows);
-      const auto out = driver.step({{0, prompt}}).front();
-      outputs.push_back(out.front().data);
-      CAPTURE(combination.name(), prompt);
-      CHECK(outputs.back() == outputs.front());
+std::vector<std::int64_t> random_chunks(Random& random, std::int64_t n) {
+  std::vector<std::int64_t> chunks;
+  for (; n > 0; n -= chunks.back())
+    chunks.push_back(random.between(1, std::min<std::int64_t>(n, 30)));
+  return chunks;
+}
+
+TEMPLATE_LIST_TEST_CASE("Placements and chunks of any size give the same bits", "", TestExecs) {
+  const auto& k = GENERATE(from_range(codecs));
+  const auto& v = GENERATE(from_range(codecs));
+  const auto& attention = GENERATE(from_range(attentions));
+  Random random("chunks");
+  CacheSpec spec = small_spec(1, 75);
+  spec.head_dim = random.one_of<std::int64_t>({40, 64});
+  const SequenceRows rows = random_rows(random, spec, 75);
+  const std::vector<std::int64_t> one_by_one(75, 1);
+  PartOutput expected;
+  for (const auto& placement : placements)
+    for (const auto& chunks :
+         {std::vector<std::int64_t>{75}, one_by_one, random_chunks(random, 75)}) {
+      const Combination combination{placement, k, v, attention};
+      const auto got = outputs_in_chunks<TestType>(combination, spec, rows, chunks);
+      if (expected.empty()) expected = got;
+      CAPTURE(combination.name(), spec.head_dim, chunks);
+      for (std::size_t layer = 0; layer < got.size(); ++layer)
+        CHECK(got[layer].data == expected[layer].data);
     }
-    CHECK(outputs.size() == placements.size());
-  }
 }
 
 }  // namespace

@@ -19,30 +19,30 @@ struct Online {
   template <class Exec, class Team>
   KOKKOS_INLINE_FUNCTION static void attend(const Team& team, const Arguments<Exec>& a,
                                             const Work& w, const Scratch<Exec>& s) {
-    for_each_tile<Exec>(a.cache, w, [&](const Run& run) {
-      score_tile(team, a.cache, run, w, s, s.scores);
+    for_each_tile<Exec>(w, [&](const Tile& tile) {
+      score_tile(team, a.cache, w, tile, s, s.scores);
       Kokkos::parallel_for(Kokkos::TeamVectorRange(team, w.n_rows),
-                           [&](std::int32_t m) { rescale<Exec>(run, w, s, m); });
+                           [&](std::int32_t m) { rescale<Exec>(tile, w, s, m); });
       team.team_barrier();
-      sum_tile(team, a.cache, run, w, s, s.scores);
+      sum_tile(team, a.cache, w, tile, s, s.scores);
     });
   }
 
  private:
   template <class Exec>
-  KOKKOS_INLINE_FUNCTION static void rescale(const Run& run, const Work& w, const Scratch<Exec>& s,
-                                             std::int32_t m) {
+  KOKKOS_INLINE_FUNCTION static void rescale(const Tile& tile, const Work& w,
+                                             const Scratch<Exec>& s, std::int32_t m) {
     float* scores = s.scores + m * s.score_stride;
     const float before = s.highest[m];
-    const float here = mask_row<Exec>(scores, run.first, run.n_rows, w, m);
+    const float here = mask_row<Exec>(scores, tile.first, tile.n_columns(), w, m);
     const float highest = here > before ? here : before;
     constexpr float lowest = -Kokkos::Experimental::infinity_v<float>;
     if (highest == lowest) {  // nothing visible yet: exp(-inf - -inf) would be NaN
-      for (std::int32_t t = 0; t < run.n_rows; ++t) scores[t] = 0;
+      for (std::int32_t t = 0; t < tile.n_columns(); ++t) scores[t] = 0;
       return;
     }
     s.scale[m] = before == lowest ? 0.0F : Kokkos::exp(before - highest);
-    s.sum[m] = s.sum[m] * s.scale[m] + exponentials<Exec>(scores, run.n_rows, highest);
+    s.sum[m] = s.sum[m] * s.scale[m] + exponentials<Exec>(scores, tile.n_columns(), highest);
     s.highest[m] = highest;
   }
 };

@@ -84,7 +84,7 @@ KOKKOS_INLINE_FUNCTION void load_queries(const Team& team, const Arguments<Exec>
   team.team_barrier();
 }
 
-/// Divides by the sums and writes the output rows.
+/// Divides by the sums and writes the output rows; zeros where a row saw no key.
 template <class Exec, class Team>
 KOKKOS_INLINE_FUNCTION void store_output(const Team& team, const Arguments<Exec>& a, const Work& w,
                                          const Scratch<Exec>& s) {
@@ -93,7 +93,7 @@ KOKKOS_INLINE_FUNCTION void store_output(const Team& team, const Arguments<Exec>
   Kokkos::parallel_for(Kokkos::TeamVectorRange(team, w.n_rows), [&](std::int32_t m) {
     const std::int32_t row = w.tile.first_row + m / w.n_heads;
     const std::int32_t column = (w.first_head + m % w.n_heads) * head_dim;
-    const float inverse = 1.0F / s.sum[m];
+    const float inverse = s.sum[m] == 0 ? 0.0F : 1.0F / s.sum[m];
     for (std::int32_t c = 0; c < head_dim; ++c)
       a.out(row, column + c) = s.out[m * s.channels + c] * inverse;
   });

@@ -9,37 +9,56 @@
 
 namespace kvmeter::attention {
 
-/// scores[m * score_stride + t] = q[m] . K[t] for the rows t of a run.
+/// scores[m * score_stride + t] = q[m] . K[tile.first + t], padded to whole packs. Channels c, c +
+/// width, c + 2 width, ... are summed first, then these sums from c = 0 up, in float and with fused
+/// multiply-adds: the same bits with few rows as with many, and however a tile falls into runs.
 template <class Exec, class Team>
-KOKKOS_INLINE_FUNCTION void score_tile(const Team& team, const LayerCache& cache, const Run& run,
-                                       const Work& w, const Scratch<Exec>& s, float* scores) {
+KOKKOS_INLINE_FUNCTION void score_tile(const Team& team, const LayerCache& cache, const Work& w,
+                                       const Tile& tile, const Scratch<Exec>& s, float* scores) {
   visit_codec(cache.k_codec, [&](auto codec) {
     using Codec = decltype(codec);
-    if (w.n_rows <= Shape<Exec>::few_rows)
-      FewScores<Exec>::template run<Codec>(team, cache, run, w.n_rows, s, scores);
-    else
-      ManyScores<Exec>::template run<Codec>(team, cache, run, w.n_rows, s, scores);
+    const bool few = w.n_rows <= Shape<Exec>::few_rows;
+    for_each_run(cache, w, tile, [&](const Run& run) {
+      const std::int32_t column = run.first - tile.first;
+      if (few)
+        FewScores<Exec>::template run<Codec>(team, cache, run, w.n_rows, s, scores + column);
+      else
+        ManyScores<Exec>::template decode<Codec>(team, cache, run, s, column);
+    });
+    if (few) return;
+    team.team_barrier();
+    ManyScores<Exec>::multiply(team, cache, tile.n_columns(), s, scores);
   });
   team.team_barrier();
 }
 
-/// out[m] = scale[m] out[m] + sum over the rows t of a run of weights[m * score_stride + t] V[t].
+/// out[m] = scale[m] out[m] + sum over the tile of weights[m * score_stride + t] V[tile.first + t],
+/// from t = tile.begin - tile.first up.
 template <class Exec, class Team>
-KOKKOS_INLINE_FUNCTION void sum_tile(const Team& team, const LayerCache& cache, const Run& run,
-                                     const Work& w, const Scratch<Exec>& s, const float* weights) {
+KOKKOS_INLINE_FUNCTION void sum_tile(const Team& team, const LayerCache& cache, const Work& w,
+                                     const Tile& tile, const Scratch<Exec>& s,
+                                     const float* weights) {
   visit_codec(cache.v_codec, [&](auto codec) {
     using Codec = decltype(codec);
-    if (w.n_rows <= Shape<Exec>::few_rows)
-      FewSums<Exec>::template run<Codec>(team, cache, run, w.n_rows, s, weights);
-    else
-      ManySums<Exec>::template run<Codec>(team, cache, run, w.n_rows, s, weights);
+    const bool few = w.n_rows <= Shape<Exec>::few_rows;
+    for_each_run(cache, w, tile, [&](const Run& run) {
+      const std::int32_t column = run.first - tile.first;
+      if (few)
+        FewSums<Exec>::template run<Codec>(team, cache, run, w.n_rows, s, weights + column,
+                                           run.first == tile.begin);
+      else
+        ManySums<Exec>::template decode<Codec>(team, cache, run, s, column);
+    });
+    if (few) return;
+    team.team_barrier();
+    ManySums<Exec>::multiply(team, tile.begin - tile.first, tile.n_columns(), s, weights);
   });
   team.team_barrier();
 }
 
-/// Scores of row m against positions [first, first + n) become exponentials of their distance to
-/// `highest`; invisible ones become 0, and so do those that fill up the last pack. Returns their
-/// sum.
+/// Scores of row m against n positions become exponentials of their distance to `highest`;
+/// invisible ones become 0, and so do those that fill up the last pack. Returns their sum. \pre the
+/// first position is a multiple of a pack's width, or sums would depend on it
 template <class Exec>
 KOKKOS_INLINE_FUNCTION float exponentials(float* scores, std::int32_t n, float highest) {
   using P = Pack<Shape<Exec>::width>;

@@ -19,17 +19,20 @@ struct TwoPass {
   template <class Exec, class Team>
   KOKKOS_INLINE_FUNCTION static void attend(const Team& team, const Arguments<Exec>& a,
                                             const Work& w, const Scratch<Exec>& s) {
-    for_each_tile<Exec>(a.cache, w, [&](const Run& run) {
-      score_tile(team, a.cache, run, w, s, s.scores + (run.first - w.begin));
+    const std::int32_t first = tiles_begin<Exec>(w);
+    for_each_tile<Exec>(w, [&](const Tile& tile) {
+      score_tile(team, a.cache, w, tile, s, s.scores + (tile.first - first));
     });
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, w.n_rows), [&](std::int32_t m) {
       float* scores = s.scores + m * s.score_stride;
-      const std::int32_t n = w.end - w.begin;
-      s.sum[m] = exponentials<Exec>(scores, n, mask_row<Exec>(scores, w.begin, n, w, m));
+      const float highest = mask_row<Exec>(scores, first, w.end - first, w, m);
+      constexpr float lowest = -Kokkos::Experimental::infinity_v<float>;
+      // Nothing visible: -inf - -inf would be NaN.
+      s.sum[m] = exponentials<Exec>(scores, w.end - first, highest == lowest ? 0.0F : highest);
     });
     team.team_barrier();
-    for_each_tile<Exec>(a.cache, w, [&](const Run& run) {
-      sum_tile(team, a.cache, run, w, s, s.scores + (run.first - w.begin));
+    for_each_tile<Exec>(w, [&](const Tile& tile) {
+      sum_tile(team, a.cache, w, tile, s, s.scores + (tile.first - first));
     });
   }
 };

@@ -103,12 +103,38 @@ std::int32_t league_size(const Arguments<Exec>& a) {
   return a.plan.n_tiles * a.cache.n_kv_heads * ((group + per_team - 1) / per_team);
 }
 
-/// Calls function(run) for the tiles of at most tile_tokens rows that cover [w.begin, w.end).
+/// Positions that are taken at once. They begin at multiples of tile_tokens, whatever is visible
+/// and wherever blocks end: so what a query gets does not depend on how K and V are laid out, nor
+/// on which other queries a team has.
+struct Tile {
+  std::int32_t first;       // a multiple of tile_tokens: column 0
+  std::int32_t begin, end;  // what some row of the work may see: at least one position
+
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int32_t n_columns() const { return end - first; }
+};
+
+/// Where the first tile begins.
+template <class Exec>
+KOKKOS_INLINE_FUNCTION std::int32_t tiles_begin(const Work& w) {
+  return w.begin / Shape<Exec>::tile_tokens * Shape<Exec>::tile_tokens;
+}
+
+/// Calls function(tile) for the tiles that cover [w.begin, w.end), in their order.
 template <class Exec, class Function>
-KOKKOS_INLINE_FUNCTION void for_each_tile(const LayerCache& cache, const Work& w,
-                                          const Function& function) {
-  for (std::int32_t position = w.begin; position < w.end;) {
-    const Run run = cache.run(w.tile.slot, w.kv_head, position, w.end, Shape<Exec>::tile_tokens);
+KOKKOS_INLINE_FUNCTION void for_each_tile(const Work& w, const Function& function) {
+  for (std::int32_t first = tiles_begin<Exec>(w); first < w.end;
+       first += Shape<Exec>::tile_tokens) {
+    const std::int32_t end = first + Shape<Exec>::tile_tokens;
+    function(Tile{first, first > w.begin ? first : w.begin, end < w.end ? end : w.end});
+  }
+}
+
+/// Calls function(run) for the runs that make up a tile, in their order.
+template <class Function>
+KOKKOS_INLINE_FUNCTION void for_each_run(const LayerCache& cache, const Work& w, const Tile& tile,
+                                         const Function& function) {
+  for (std::int32_t position = tile.begin; position < tile.end;) {
+    const Run run = cache.run(w.tile.slot, w.kv_head, position, tile.end, tile.end - tile.begin);
     function(run);
     position += run.n_rows;
   }

@@ -12,7 +12,8 @@ namespace kvmeter::ops::detail {
 namespace {
 
 void check(cublasStatus_t status, const char* what) {
-  if (status != CUBLAS_STATUS_SUCCESS) fail("cuBLASLt {}: {}", what, cublasLtGetStatusString(status));
+  if (status != CUBLAS_STATUS_SUCCESS)
+    fail("cuBLASLt {}: {}", what, cublasLtGetStatusString(status));
 }
 
 cudaDataType_t type_of(Element element) {
