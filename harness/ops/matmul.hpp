@@ -40,9 +40,9 @@ struct MatmulLimits {
   Element element = Element::f32;
 };
 
-/// Weights as they are held, sums in f32. Where a matrix unit takes 16-bit operands (AMX for bf16,
-/// CUDA) activations are rounded to the weights' element; elsewhere many rows meet weights that are
-/// unpacked to f32, panel by panel.
+/// Weights as they are held, sums in f32. Where products of 16-bit operands are faster (AMX and AMD
+/// for bf16, CUDA) activations are rounded to the weights' element; elsewhere many rows meet
+/// weights that are unpacked to f32, panel by panel.
 template <class Exec>
 class Matmul {
  public:

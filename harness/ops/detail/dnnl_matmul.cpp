@@ -44,10 +44,22 @@ Primitive make_primitive(const dnnl::engine& engine, const DnnlProduct& p) {
           dnnl::memory(out, engine, nullptr)};
 }
 
+bool made_by_amd() {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("amd") != 0;
+#else
+  return false;
+#endif
+}
+
 }  // namespace
 
 bool fast_bf16() {
-  static const bool fast = dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx;
+  static const bool fast = [] {
+    const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+    if (isa == dnnl::cpu_isa::avx512_core_bf16) return made_by_amd();
+    return isa == dnnl::cpu_isa::avx512_core_amx;
+  }();
   return fast;
 }
 
