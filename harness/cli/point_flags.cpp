@@ -32,7 +32,8 @@ PointFlags::Flag& PointFlags::add_flag(CLI::App& command, std::string_view key,
                                        const std::string& description) {
   Flag& flag = m_flags.emplace_back();
   flag.key = key;
-  flag.option = command.add_option(flag_of(key), flag.value, description);
+  flag.option = command.add_option(flag_of(key), flag.value, description)
+                    ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // given() refuses two
   return flag;
 }
 
@@ -66,7 +67,9 @@ Overrides PointFlags::given(const CLI::App& command) const {
     if (option == m_set && setting != m_settings.end())
       overrides.push_back(split_setting(*setting++));
     const auto flag = std::ranges::find(m_flags, option, &Flag::option);
-    if (flag == m_flags.end() || std::ranges::find(seen, option) != seen.end()) continue;
+    if (flag == m_flags.end()) continue;
+    if (std::ranges::find(seen, option) != seen.end())
+      throw UsageError(fmt::format("{}: given more than once; expected once", flag_of(flag->key)));
     seen.push_back(option);
     refuse_option(flag->key, flag->value);
     overrides.emplace_back(flag->key, flag->value);

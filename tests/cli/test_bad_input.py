@@ -35,8 +35,10 @@ FLAGS = [
     (["--batch", "-1"], ["--batch", "-1", "a number from 1"]),
     (["--batch", "1,1"], ["batch = 1", "given twice"]),
     (["--batch"], ["--batch"]),
+    (["--batch", "1", "--batch", "2"], ["--batch", "given more than once"]),
     (["--top-p", "1.5"], ["--top-p", "1.5", "up to 1"]),
     (["--shard", "2/2"], ["--shard", "2/2", "0 to n-1"]),
+    (["--shard", "1/2"], ["--shard", "1/2", "no point", "has 1"]),
     (["--text", "no/such"], ["--text", "no/such", "token_ids"]),
 ]
 
