@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the command line, starts Kokkos for the commands that compute, and runs one of them.
 
+#include <fmt/format.h>
+#include <omp.h>
+
 #include <Kokkos_Core.hpp>
 #include <cstdlib>
 #include <optional>
 
 #include "harness/cli/cli.hpp"
+#include "harness/core/error.hpp"
 
 namespace {
 
@@ -17,13 +21,24 @@ Kokkos::InitializationSettings kokkos_settings() {
   return {};
 }
 
+/// More threads than Kokkos' tables hold would be written past their end.
+void check_thread_count() {
+  constexpr int most = 512;  // Kokkos::Impl::OpenMPInternal::max_threads
+  if (omp_get_max_threads() > most)
+    throw kvmeter::UsageError(
+        fmt::format("OMP_NUM_THREADS: {} threads; allowed: 1 to {}", omp_get_max_threads(), most));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   return kvmeter::cli::guarded([&] {
     const kvmeter::cli::Command command = kvmeter::cli::parse(argc, argv);
     std::optional<Kokkos::ScopeGuard> kokkos;
-    if (command.computes) kokkos.emplace(kokkos_settings());
+    if (command.computes) {
+      check_thread_count();
+      kokkos.emplace(kokkos_settings());
+    }
     return command.body();
   });
 }

@@ -20,7 +20,12 @@ struct StepPlan {
   std::vector<StepSequence> sequences;
   std::vector<std::int32_t> tokens;  // [n_rows] token ids, sequence after sequence
 
-  [[nodiscard]] std::int64_t n_rows() const { return static_cast<std::int64_t>(tokens.size()); }
+  /// Tokens of the step. Costs ask for no more: for them `tokens` may be empty.
+  [[nodiscard]] std::int64_t n_rows() const {
+    std::int64_t n = 0;
+    for (const StepSequence& s : sequences) n += s.n_tokens;
+    return n;
+  }
 
   /// Appends a sequence's part. Ranges are checked where the plan is uploaded.
   template <class Tokens>

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "harness/cli/commands.hpp"
@@ -43,7 +44,8 @@ Overrides with_defaults(Overrides given) {
 Command make(const CLI::App& command, Options& options) {
   if (options.expected.empty())
     throw UsageError("--expected: not given; expected a safetensors file of input_ids and logits");
-  if (options.check.tolerance && !(*options.check.tolerance >= 0))
+  if (options.check.tolerance &&
+      !(*options.check.tolerance >= 0 && std::isfinite(*options.check.tolerance)))
     throw UsageError(fmt::format("--tolerance {}: not allowed; allowed: a number from 0",
                                  *options.check.tolerance));
   const Sweep sweep =

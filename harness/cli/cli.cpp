@@ -16,6 +16,7 @@
 #include "harness/core/error.hpp"
 #include "harness/core/names.hpp"
 #include "harness/core/quote.hpp"
+#include "harness/core/tell.hpp"
 
 namespace kvmeter::cli {
 namespace {
@@ -100,7 +101,7 @@ Command parse(int argc, const char* const* argv) {
 int guarded(const std::function<int()>& function) {
   const auto report = [](std::string_view message) {
     std::istringstream lines{std::string(message)};
-    for (std::string line; std::getline(lines, line);) fmt::print(stderr, "kvmeter: {}\n", line);
+    for (std::string line; std::getline(lines, line);) tell("kvmeter: {}\n", line);
     return 1;
   };
   try {

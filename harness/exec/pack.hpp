@@ -149,11 +149,11 @@ struct Pack<host_pack_width> {
 
   /// e^a: range reduction by ln 2 in two parts and the polynomial of Cephes' expf (Moshier, 1992);
   /// relative error below 2e-7. Below -87 the result is 0, which is what masked scores need; above
-  /// 88 infinity is never asked for, since softmax subtracts the maximum.
+  /// 88 infinity is never asked for, since softmax subtracts the maximum. A NaN stays one.
   friend Pack exp(Pack a) {
     const Floats lowest = splat(-87.0F).v;
     const Floats round_magic = splat(12582912.0F).v;  // 1.5 x 2^23: adding it rounds to an integer
-    const Floats x = a.v > lowest ? a.v : lowest;
+    const Floats x = a.v < lowest ? lowest : a.v;
     const Floats shifted = x * 1.44269504088896341F + round_magic;
     const Floats n = shifted - round_magic;
     const Floats r = (x - n * 0.693359375F) - n * -2.12194440e-4F;
@@ -165,8 +165,8 @@ struct Pack<host_pack_width> {
     p = p * r + 5.0000001201e-1F;
     p = p * r * r + r + 1.0F;
     const Ints exponent = reinterpret_cast<Ints>(shifted) << 23;  // the magic's own bits shift out
-    const Ints above = a.v > lowest;                              // all ones where it holds
-    return {reinterpret_cast<Floats>((reinterpret_cast<Ints>(p) + exponent) & above)};
+    const Ints below = a.v < lowest;                              // all ones where it holds
+    return {reinterpret_cast<Floats>((reinterpret_cast<Ints>(p) + exponent) & ~below)};
   }
 
   [[nodiscard]] float sum() const {

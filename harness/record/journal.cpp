@@ -96,14 +96,18 @@ JournalEntry Journal::load_file(const fs::path& file) const {
   }
 }
 
-JournalContents Journal::load_all() const {
+std::vector<fs::path> Journal::point_files() const {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(m_folder))
     if (entry.path().extension() == ".json" && is_hash(entry.path().stem().string()))
       files.push_back(entry.path());
   std::ranges::sort(files);
+  return files;
+}
+
+JournalContents Journal::load_all() const {
   JournalContents contents;
-  for (const fs::path& file : files) {
+  for (const fs::path& file : point_files()) {
     JournalEntry entry = load_file(file);
     if (entry.record)
       contents.records.push_back(std::move(*entry.record));
@@ -113,12 +117,20 @@ JournalContents Journal::load_all() const {
   return contents;
 }
 
-Attributes Journal::load_attributes() const {
+JournalAttributes Journal::load_attributes() const {
+  const fs::path file = m_folder / kAttributesFile;
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return {};
   try {
-    return detail::attributes_from_json(detail::unframe(read_file(m_folder / kAttributesFile)));
-  } catch (const std::exception&) {
-    return {};
+    return {detail::attributes_from_json(detail::unframe(read_file(file))), ""};
+  } catch (const std::exception& error) {
+    return {{}, fmt::format("{}: {}", file.string(), error.what())};
   }
+}
+
+void Journal::clear() const {
+  for (const fs::path& file : point_files()) fs::remove(file);
+  fs::remove(m_folder / kAttributesFile);
 }
 
 }  // namespace kvmeter

@@ -29,6 +29,11 @@ struct JournalEntry {
   std::string problem;  // one line with the file's name; empty if there was no file
 };
 
+struct JournalAttributes {
+  Attributes attributes;
+  std::string problem;  // empty: none
+};
+
 struct JournalContents {
   std::vector<PointRecord> records;   // sorted by hash
   std::vector<std::string> problems;  // of files that had to be ignored
@@ -52,12 +57,16 @@ class Journal {
   /// All whole records.
   JournalContents load_all() const;
 
-  /// The stored attributes; none if they are absent or damaged.
-  Attributes load_attributes() const;
+  /// The stored attributes; none if they are absent, none and a problem if they are damaged.
+  [[nodiscard]] JournalAttributes load_attributes() const;
+
+  /// Removes the files that a journal writes, and no others.
+  void clear() const;
 
  private:
   explicit Journal(std::filesystem::path folder) : m_folder(std::move(folder)) {}
   JournalEntry load_file(const std::filesystem::path& file) const;
+  [[nodiscard]] std::vector<std::filesystem::path> point_files() const;  // sorted
 
   std::filesystem::path m_folder;
 };

@@ -74,7 +74,9 @@ MergeSummary merge_journals(const std::filesystem::path& output,
   Sayings sayings;
   for (const auto& folder : journals) {
     const Journal journal = Journal::open(folder);
-    for (const auto& [name, value] : journal.load_attributes()) sayings[name].insert(value);
+    JournalAttributes said = journal.load_attributes();
+    if (!said.problem.empty()) summary.problems.push_back(std::move(said.problem));
+    for (const auto& [name, value] : said.attributes) sayings[name].insert(value);
     JournalContents contents = journal.load_all();
     std::ranges::move(contents.problems, std::back_inserter(summary.problems));
     for (PointRecord& record : contents.records) {

@@ -131,12 +131,11 @@ void check_replaceable(const std::filesystem::path& path) {
   check_writable(path);
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored) || std::filesystem::is_empty(path, ignored)) return;
-  static constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
-  std::string start(signature.size(), '\0');
-  std::ifstream(path, std::ios::binary)
-      .read(start.data(), static_cast<std::streamsize>(start.size()));
-  KVMETER_EXPECTS(start == signature,
-                  "{}: is there already and is no result file; choose another name", path.string());
+  const h5::Silence silence;
+  const h5::File file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));
+  const bool ours = file.id() >= 0 && H5Lexists(file.id(), "point_hash", H5P_DEFAULT) > 0;
+  KVMETER_EXPECTS(ours, "{}: is there already and is no result file; choose another name",
+                  path.string());
 }
 
 std::string result_library() {

@@ -70,6 +70,7 @@ Setup make_setup_of(const CheckOptions& options, const Expected& expected) {
   point.batch = expected.batch;
   point.prompt_tokens = expected.prompt_tokens;
   point.new_tokens = expected.new_tokens;
+  find_model(point.model, parse_enum<Weights>(point.weights));  // its mistakes are not the file's
   try {
     return make_setup(point, 1);
   } catch (const UsageError& error) {

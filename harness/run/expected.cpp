@@ -4,7 +4,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
 #include "harness/core/error.hpp"
+#include "harness/core/names.hpp"
 #include "harness/model/safetensors_floats.hpp"
 
 namespace kvmeter::run {
@@ -12,11 +19,19 @@ namespace {
 
 using Rows = std::vector<std::vector<std::int32_t>>;
 
+constexpr std::array<std::string_view, 5> tensor_names{"input_ids", "generated", "logits",
+                                                       "step_logits", "nll"};
+
 /// An integer tensor [rows, columns].
 Rows read_rows(const FileTensor& tensor) {
   KVMETER_EXPECTS(tensor.shape.size() == 2, "{}: tensor {} has shape {}; expected [batch, tokens]",
                   tensor.file, tensor.name, shape_text(tensor.shape));
   const std::vector<std::int64_t> ids = read_ints(tensor);
+  using Id = std::numeric_limits<std::int32_t>;
+  for (const std::int64_t id : ids)  // what does not fit; the vocabulary is looked at later
+    KVMETER_EXPECTS(id >= Id::min() && id <= Id::max(),
+                    "{}: tensor {} has the token {}; allowed: 0 to 2147483647", tensor.file,
+                    tensor.name, id);
   Rows rows;
   const auto columns = static_cast<std::size_t>(tensor.shape[1]);
   for (std::size_t i = 0; i < static_cast<std::size_t>(tensor.shape[0]); ++i)
@@ -30,11 +45,26 @@ void expect_shape(const FileTensor& tensor, const std::vector<std::int64_t>& sha
                   tensor.name, shape_text(tensor.shape), shape_text(shape));
 }
 
+/// Infinities would make every bound infinite.
+std::vector<float> read_finite(const FileTensor& tensor) {
+  std::vector<float> values = read_floats(tensor);
+  for (const float value : values)
+    KVMETER_EXPECTS(std::isfinite(value), "{}: tensor {} holds {}; expected finite numbers",
+                    tensor.file, tensor.name, value);
+  return values;
+}
+
 /// A float tensor [batch, steps, vocab]; the vocabulary is taken from the first that is read.
 std::vector<float> read_logits(const FileTensor& tensor, Expected& e, std::int64_t steps) {
   if (e.vocab_size == 0 && !tensor.shape.empty()) e.vocab_size = tensor.shape.back();
   expect_shape(tensor, {e.batch, steps, e.vocab_size});
-  return read_floats(tensor);
+  return read_finite(tensor);
+}
+
+void check_names(const SafetensorsFile& tensors, const std::string& file) {
+  for (const auto& [name, tensor] : tensors.tensors())
+    KVMETER_EXPECTS(std::ranges::find(tensor_names, name) != tensor_names.end(), "{}: {}", file,
+                    unknown_name("tensor", name, tensor_names));
 }
 
 }  // namespace
@@ -43,6 +73,7 @@ Expected read_expected(const std::filesystem::path& file) {
   const SafetensorsFile tensors = SafetensorsFile::open(file);
   Expected e;
   e.file = file.string();
+  check_names(tensors, e.file);
   const FileTensor& input_ids = tensors.at("input_ids");
   e.input_ids = read_rows(input_ids);
   e.batch = input_ids.shape[0];
@@ -62,9 +93,9 @@ Expected read_expected(const std::filesystem::path& file) {
   }
   if (const FileTensor* nll = tensors.find("nll")) {
     expect_shape(*nll, {e.batch, e.prompt_tokens - 1});
-    e.nll = read_floats(*nll);
+    e.nll = read_finite(*nll);
   }
-  KVMETER_EXPECTS(!e.logits.empty() || !e.nll.empty() || !e.generated.empty(),
+  KVMETER_EXPECTS(!e.logits.empty() || !e.nll.empty() || e.new_tokens > 0,
                   "{}: nothing to compare with; allowed: logits, nll, generated, step_logits",
                   file.string());
   return e;

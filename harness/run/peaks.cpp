@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "harness/core/tell.hpp"
 #include "harness/exec/threads.hpp"
 
 namespace kvmeter::run {
@@ -41,8 +42,7 @@ const Conditions& Peaks::at(const Setup& s) {
                   s.config.kv_dim(), plan.buffer_bytes.size());
   const auto found = m_measured.find(key);
   if (found != m_measured.end()) return found->second;
-  fmt::print(stderr, "measuring what this machine can do: {}, {}\n", name_of(s.backend),
-             s.files.name);
+  tell("measuring what this machine can do: {}, {}\n", name_of(s.backend), s.files.name);
   conditions.peak = visit_backend(s.backend, [&](auto tag) {
     using Exec = typename decltype(tag)::type;
     return measure::measure_peak(make_exec<Exec>(s.point.threads), plan);

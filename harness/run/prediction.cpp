@@ -15,12 +15,12 @@
 namespace kvmeter::run {
 namespace {
 
-/// A step that brings tokens [first, first + n) of every sequence.
+/// The shape of a step that brings tokens [first, first + n) of every sequence; it has no ids.
 StepPlan plan_of(const Setup& s, std::int64_t first, std::int64_t n) {
   StepPlan plan;
-  const std::vector<std::int32_t> tokens(static_cast<std::size_t>(n));
   for (std::int64_t i = 0; i < s.point.batch; ++i)
-    plan.add(static_cast<std::int32_t>(i), static_cast<std::int32_t>(first), tokens);
+    plan.sequences.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(first),
+                              static_cast<std::int32_t>(n)});
   return plan;
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "harness/core/tell.hpp"
 #include "harness/core/units.hpp"
 
 namespace kvmeter::run {
@@ -71,7 +72,7 @@ double Progress::remaining_s() const {
 
 void Progress::print(const std::string& line, bool final) const {
   const char* before = m_terminal ? "\r\x1b[K" : "";
-  fmt::print(stderr, "{}{}{}", before, line, final ? "\n" : "");
+  tell("{}{}{}", before, line, final ? "\n" : "");
   std::fflush(stderr);
 }
 

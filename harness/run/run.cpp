@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "harness/core/tell.hpp"
 #include "harness/core/units.hpp"
 #include "harness/exec/environment.hpp"
 #include "harness/exec/ledger.hpp"
@@ -66,7 +67,9 @@ class SweepRun {
         m_options(options),
         m_journal(open_journal(options)),
         m_attributes(attributes_of(sweep, options)) {
-    keep_peaks(m_journal.load_attributes());
+    const JournalAttributes earlier = m_journal.load_attributes();
+    if (!earlier.problem.empty()) tell("kvmeter: {}; it is written anew\n", earlier.problem);
+    keep_peaks(earlier.attributes);
     for (const PlannedPoint& point : points) m_tasks.push_back(task_of(point));
   }
 
@@ -88,9 +91,9 @@ class SweepRun {
 
  private:
   static Journal open_journal(const RunOptions& options) {
-    const std::filesystem::path folder = journal_folder(options.output);
-    if (options.fresh) std::filesystem::remove_all(folder);
-    return Journal::create(folder);
+    Journal journal = Journal::create(journal_folder(options.output));
+    if (options.fresh) journal.clear();
+    return journal;
   }
 
   /// What earlier points were held against still holds for them, if no point runs now.
@@ -104,13 +107,14 @@ class SweepRun {
     if (point.skip) return task;
     task.hash = hash_of(point);
     JournalEntry entry = m_journal.load(task.hash);
-    if (!entry.problem.empty()) fmt::print(stderr, "kvmeter: {}; it runs again\n", entry.problem);
+    if (!entry.problem.empty()) tell("kvmeter: {}; it runs again\n", entry.problem);
     if (entry.record && entry.record->status == Status::ok) {
       task.finished = std::move(entry.record);
       return task;
     }
-    task.expected_s =
-        point_seconds(point.prediction, m_bench.peaks.at(point.setup).rates(), m_sweep.stop);
+    if (memory_shortage(point.prediction, m_sweep.limits.memory_bytes).empty())
+      task.expected_s =
+          point_seconds(point.prediction, m_bench.peaks.at(point.setup).rates(), m_sweep.stop);
     return task;
   }
 
@@ -173,8 +177,8 @@ int run(const Sweep& sweep, const RunOptions& options) {
   SweepRun sweep_run(sweep, options, points);
   const Tally tally = sweep_run.run();
   sweep_run.write();
-  fmt::print(stderr, "{}: {} run, {} reused, {} failed, {} skipped\n", options.output.string(),
-             tally.ran, tally.reused, tally.failed, tally.skipped);
+  tell("{}: {} run, {} reused, {} failed, {} skipped\n", options.output.string(), tally.ran,
+       tally.reused, tally.failed, tally.skipped);
   return tally.failed > 0 ? 2 : 0;
 }
 

@@ -118,7 +118,7 @@ Setup make_setup(const Point& point, std::uint64_t seed) {
                   keeps_past(s.recipe.placement),
                   point.ignore_eos,
                   sampling_parameters(point, seed)};
-  make_prompts(s);
+  if (!point.text.empty()) text_tokens(s);
   if (!s.random_weights()) bind_tensors(s.config, Checkpoint::open(s.files.weights));
   return s;
 }

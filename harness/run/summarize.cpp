@@ -18,7 +18,7 @@ std::vector<double> steady_times(const PointRecord& record, Phase phase) {
 }
 
 /// `name` and its interval's ends.
-void put_time(PointRecord& record, const std::string& name, const std::vector<double>& times) {
+void put_median(PointRecord& record, const std::string& name, const std::vector<double>& times) {
   if (times.empty()) return;
   record.values[name] = measure::median(times);
   if (const auto interval = measure::median_interval(times)) {
@@ -27,18 +27,25 @@ void put_time(PointRecord& record, const std::string& name, const std::vector<do
   }
 }
 
-/// Tokens per second of steps of n tokens; the slowest end of the time is the low end of the rate.
-void put_rate(PointRecord& record, const std::string& name, std::int64_t n,
-              const std::vector<double>& times) {
-  if (times.empty()) return;
-  const auto tokens = static_cast<double>(n);
-  record.values[name] = tokens / measure::median(times);
-  if (const auto interval = measure::median_interval(times)) {
-    record.values[name + "_ci_low"] = tokens / interval->high;
-    record.values[name + "_ci_high"] = tokens / interval->low;
-  }
+/// Tokens per second of each step: fewer tokens where sequences have ended.
+std::vector<double> steady_rates(const PointRecord& record, Phase phase) {
+  std::vector<double> rates;
+  for (const Sample& sample : record.samples)
+    if (sample.phase == phase && !sample.is_warmup)
+      rates.push_back(static_cast<double>(sample.n_tokens) / sample.time_s);
+  return rates;
 }
 
+/// Did every generation take the steps that the costs are declared for?
+bool went_to_the_end(const Setup& s, const PointRecord& record) {
+  for (const Sample& sample : record.samples)
+    if (sample.phase == Phase::decode && sample.n_tokens != s.point.batch) return false;
+  const auto generated = record.values.find("n_generated");
+  return generated != record.values.end() &&
+         std::get<std::int64_t>(generated->second) == s.point.new_tokens;
+}
+
+/// \param decodes empty where there were none or not those that the costs are declared for
 void put_costs(const Prediction& p, const Conditions& conditions,
                const std::vector<double>& prefills, const std::vector<double>& decodes,
                PointRecord& record) {
@@ -47,12 +54,12 @@ void put_costs(const Prediction& p, const Conditions& conditions,
   if (rate && !prefills.empty())
     record.values["matmul_rate_fraction"] =
         static_cast<double>(p.prefill.flops) / measure::median(prefills) / *rate;
-  if (p.decode_steps == 0) return;
+  if (decodes.empty()) return;
   const auto bytes = static_cast<double>(p.decode.bytes_read);
   record.values["declared_bytes_read"] = p.decode.bytes_read;
   record.values["declared_flops"] = p.decode.flops;
   const auto bandwidth = conditions.bandwidth_at(bytes);
-  if (bandwidth && !decodes.empty())
+  if (bandwidth)
     record.values["read_bandwidth_fraction"] = bytes / measure::median(decodes) / *bandwidth;
 }
 
@@ -88,12 +95,13 @@ void summarize(const Setup& s, const Prediction& p, const Conditions& conditions
                const std::vector<double>& generations, PointRecord& record) {
   const std::vector<double> prefills = steady_times(record, Phase::prefill);
   const std::vector<double> decodes = steady_times(record, Phase::decode);
-  put_time(record, "ttft_s", prefills);
-  put_time(record, "itl_s", decodes);
-  put_time(record, "total_s", generations);
-  put_rate(record, "prefill_tokens_per_s", s.point.batch * s.point.prompt_tokens, prefills);
-  put_rate(record, "decode_tokens_per_s", s.point.batch, decodes);
-  put_costs(p, conditions, prefills, decodes, record);
+  put_median(record, "ttft_s", prefills);
+  put_median(record, "itl_s", decodes);
+  put_median(record, "total_s", generations);
+  put_median(record, "prefill_tokens_per_s", steady_rates(record, Phase::prefill));
+  put_median(record, "decode_tokens_per_s", steady_rates(record, Phase::decode));
+  put_costs(p, conditions, prefills, went_to_the_end(s, record) ? decodes : std::vector<double>{},
+            record);
   record.values["n_samples"] =
       static_cast<std::int64_t>(decodes.empty() ? prefills.size() : decodes.size());
 }

@@ -3,8 +3,11 @@
 """Bad input of every kind: one line that names file or key and what is allowed, the exit code, and
 no file left behind. What needs no model is found before anything runs and exits with 1."""
 
+import h5py
+import numpy as np
 import pytest
 from bad_models import GOOD, changed_config, token_file, truncated_weights
+from safetensors.numpy import save_file
 
 TINY = ("--model", "tiny", "--prompt-tokens", "4", "--new-tokens", "2", "--threads", "1")
 
@@ -36,6 +39,9 @@ FLAGS = [
     (["--batch", "1,1"], ["batch = 1", "given twice"]),
     (["--batch"], ["--batch"]),
     (["--batch", "1", "--batch", "2"], ["--batch", "given more than once"]),
+    (["--k-element", "f32", "--cache-element", "f16"], ["--cache-element", "given twice"]),
+    (["--set", "seed=18446744073709551615"], ["seed", "not allowed", "to 9e18"]),
+    (["--set", "stop.max_seconds=1e999"], ["stop.max_seconds", "1e999", "above 0"]),
     (["--top-p", "1.5"], ["--top-p", "1.5", "up to 1"]),
     (["--shard", "2/2"], ["--shard", "2/2", "0 to n-1"]),
     (["--shard", "1/2"], ["--shard", "1/2", "no point", "has 1"]),
@@ -133,6 +139,23 @@ def test_expected_without_prompt(kvmeter, tmp_path):
     refused(result, "expected.safetensors", "input_ids")
 
 
+EXPECTED = {
+    "an infinite logit": ({"logits": np.full((1, 2, 67), np.inf, np.float32)}, ["logits", "inf"]),
+    "a token beyond 32 bits": ({"generated": np.array([[2**32 + 3]])}, ["generated", "4294967299"]),
+    "a misspelt tensor": ({"logit": np.zeros((1, 2, 67), np.float32)}, ["logit", "logits"]),
+    "nothing to compare": ({"generated": np.zeros((1, 0), np.int64)}, ["nothing to compare"]),
+}
+
+
+@pytest.mark.parametrize("what", EXPECTED)
+def test_expected_that_makes_no_sense(kvmeter, tmp_path, what):
+    tensors, words = EXPECTED[what]
+    file = tmp_path / "expected.safetensors"
+    save_file({"input_ids": np.array([[1, 2]])} | tensors, file)
+    result = kvmeter("check", "--model", GOOD, "--expected", file)
+    refused(result, "expected.safetensors", *words)
+
+
 def test_expected_that_is_not_there(kvmeter):
     refused(kvmeter("check", "--model", GOOD, "--expected", "no/such"), "no/such")
 
@@ -163,6 +186,19 @@ def test_sweep_that_is_not_there(kvmeter):
 def test_output_that_cannot_be_written(kvmeter, tmp_path, output):
     refused(kvmeter("run", *TINY, "-o", output), "output", output)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_output_that_is_somebody_elses(kvmeter, tmp_path):
+    with h5py.File(tmp_path / "data.h5", "w") as file:
+        file["x"] = 1
+    refused(kvmeter("run", *TINY, "-o", "data.h5"), "data.h5", "no result file")
+    with h5py.File(tmp_path / "data.h5") as file:
+        assert file["x"][()] == 1
+
+
+def test_more_threads_than_kokkos_holds(kvmeter, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1000")
+    refused(kvmeter("plan", "--model", "tiny"), "OMP_NUM_THREADS", "1000", "512")
 
 
 def test_output_not_given(kvmeter):

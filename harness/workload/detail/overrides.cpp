@@ -55,6 +55,15 @@ void place_column(std::vector<Axis>& axes, Column column) {
   axes.push_back({{std::move(column)}, place});
 }
 
+/// Notes the name, or the keys that it sets; false if one of them was there.
+bool all_new(std::set<std::string_view>& seen, std::string_view name) {
+  bool all = true;
+  const auto keys = keys_of(name);
+  if (keys.empty()) return seen.insert(name).second;
+  for (const PointKey* key : keys) all = seen.insert(key->name).second && all;
+  return all;
+}
+
 std::vector<std::string_view> all_names() {
   std::vector<std::string_view> names = column_names();
   std::ranges::copy(setting_names(), std::back_inserter(names));
@@ -69,7 +78,7 @@ void apply_overrides(Context& context, Spec& spec, const Overrides& overrides,
   std::set<std::string_view> seen;
   for (const auto& [name, values] : overrides) {
     const Place place{flag(name)};
-    if (!seen.insert(name).second) {
+    if (!all_new(seen, name)) {
       context.mistakes.add(place, "given twice; several values are a list, v1,v2");
     } else if (std::ranges::find(settings, name) != settings.end()) {
       apply_setting_text(context, spec.sweep, name, values, place);

@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <system_error>
 
 namespace kvmeter::sweep_detail {
 namespace {
@@ -36,7 +37,7 @@ constexpr double kBig = 1e15;
 constexpr auto kSettings = std::to_array<Setting>({
     {"name", "a string", 0, 0, false, nullptr},
     {"description", "a string", 0, 0, false, nullptr},
-    {"seed", "a whole number from 0", 0, 9e18, true,
+    {"seed", "a whole number from 0 to 9e18", 0, 9e18, true,
      [](Sweep& s, const PointValue& v) { s.seed = static_cast<std::uint64_t>(whole(v)); }},
     {"stop.min_samples", "a whole number from 1", 1, 1e6, true,
      [](Sweep& s, const PointValue& v) { s.stop.min_samples = whole(v); }},
@@ -51,6 +52,11 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"limits.memory_bytes", "bytes, or 0 (what the machine has)", 0, kBig, true,
      [](Sweep& s, const PointValue& v) { s.limits.memory_bytes = whole(v); }},
 });
+
+/// Was the whole text a number that its type holds?
+bool is_all(std::string_view text, const std::from_chars_result& result) {
+  return result.ec == std::errc{} && result.ptr == text.data() + text.size();
+}
 
 bool store_text(Sweep& sweep, std::string_view name, const PointValue& value) {
   const auto* text = std::get_if<std::string>(&value);
@@ -105,9 +111,9 @@ void apply_setting_text(Context& context, Sweep& sweep, std::string_view name,
   std::int64_t whole_number = 0;
   double real = 0;
   if (text.empty() || name == "name" || name == "description") {
-  } else if (std::from_chars(text.data(), end, whole_number).ptr == end) {
+  } else if (is_all(text, std::from_chars(text.data(), end, whole_number))) {
     value = whole_number;
-  } else if (std::from_chars(text.data(), end, real).ptr == end) {
+  } else if (is_all(text, std::from_chars(text.data(), end, real))) {
     value = real;
   }
   apply_setting(context, sweep, name, value, place);

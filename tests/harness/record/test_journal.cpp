@@ -185,10 +185,28 @@ TEST_CASE("a record that breaks the schema is not stored", "[record]") {
 TEST_CASE("attributes are kept beside the points", "[record]") {
   const test::TempDir folder;
   const Journal journal = Journal::create(folder / "j");
-  CHECK(journal.load_attributes().empty());
+  CHECK(journal.load_attributes().attributes.empty());
+  CHECK(journal.load_attributes().problem.empty());
   journal.store_attributes(test::made_up_attributes());
-  CHECK(journal.load_attributes() == test::made_up_attributes());
+  CHECK(journal.load_attributes().attributes == test::made_up_attributes());
   CHECK(journal.load_all().records.empty());
+
+  const auto file = folder / "j" / "attributes.json";
+  test::write_bytes(file, test::read_bytes(file) + "x");
+  CHECK(journal.load_attributes().attributes.empty());
+  CHECK_THAT(journal.load_attributes().problem, ContainsSubstring("attributes.json"));
+}
+
+TEST_CASE("clearing a journal leaves what is not its own", "[record]") {
+  const test::TempDir folder;
+  const Journal journal = Journal::create(folder / "j");
+  journal.store(small_record());
+  journal.store_attributes(test::made_up_attributes());
+  test::write_bytes(folder / "j" / "notes.txt", "mine");
+  journal.clear();
+  CHECK(journal.load_all().records.empty());
+  CHECK(journal.load_attributes().attributes.empty());
+  CHECK(test::read_bytes(folder / "j" / "notes.txt") == "mine");
 }
 
 TEST_CASE("a journal that cannot be made says so", "[record]") {

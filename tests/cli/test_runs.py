@@ -1,0 +1,69 @@
+# SPDX-FileCopyrightText: kvmeter contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Whole runs whose file or end has to tell what really happened."""
+
+import os
+import subprocess
+
+import numpy as np
+import pytest
+import xarray as xr
+from bad_models import GOOD, changed_config
+from conftest import ROOT
+from safetensors.numpy import load_file, save_file
+
+QUICK = ("--prompt-tokens", "8", "--set", "stop.max_seconds=0.2")
+FEW = (*QUICK, "--new-tokens", "6")
+
+
+def test_rates_count_the_tokens_that_steps_had(kvmeter, tmp_path):
+    """Sequences that met their end take part in no step, and declared costs no longer hold."""
+    model = changed_config(tmp_path / "model", eos_token_id=list(range(30)))
+    more = [
+        "--weights",
+        "checkpoint",
+        "--batch",
+        "8",
+        "--new-tokens",
+        "20",
+        "--ignore-eos",
+        "false",
+    ]
+    result = kvmeter("run", "--model", model, *QUICK, *more, "-o", "out.h5")
+    assert result.returncode == 0, result.stderr
+    with xr.open_dataset(tmp_path / "out.h5") as data:
+        steady = (data["sample_phase"] == 1) & (data["sample_is_warmup"] == 0)
+        tokens = data["sample_n_tokens"].values[steady]
+        rates = tokens / data["sample_time_s"].values[steady]
+        assert tokens.min() < 8
+        assert data["decode_tokens_per_s"].item() == pytest.approx(np.median(rates))
+        assert np.isnan(data["read_bandwidth_fraction"].item())
+
+
+def test_weights_that_are_no_numbers_are_noticed(kvmeter, tmp_path):
+    model = changed_config(tmp_path / "model")
+    weights = load_file(GOOD / "model.safetensors")
+    weights["model.layers.0.self_attn.q_proj.weight"][0, 0] = np.nan
+    save_file(weights, model / "model.safetensors")
+    result = kvmeter("run", "--model", model, "--weights", "checkpoint", *FEW, "-o", "out.h5")
+    assert result.returncode == 2
+    assert "incorrect" in result.stderr
+
+
+@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-"])
+def test_a_run_does_not_need_its_messages_read(program, tmp_path, redirection):
+    words = f"run --model tiny {' '.join(FEW)} -o out.h5"
+    environment = os.environ | {"KVMETER_HOME": str(ROOT)}
+    command = ["sh", "-c", f"{program} {words} {redirection}"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, check=False, timeout=120)
+    assert done.returncode == 0
+    assert (tmp_path / "out.h5").exists()
+
+
+def test_damaged_attributes_are_told(kvmeter, tmp_path):
+    kvmeter("run", "--model", "tiny", *FEW, "-o", "out.h5")
+    with (tmp_path / "out.h5.journal" / "attributes.json").open("a") as file:
+        file.write("x")
+    result = kvmeter("merge", "merged.h5", "out.h5.journal")
+    assert result.returncode == 0
+    assert "attributes.json" in result.stderr
