@@ -21,7 +21,7 @@ std::int64_t qkv_columns(const ModelConfig& c) {
 
 ops::MatmulLimits matmul_limits(const ModelConfig& c, const StepLimits& limits, Element element) {
   return {ops::padded_rows(std::max(limits.max_rows, limits.max_logit_rows)),
-          std::max({c.hidden_dim, c.q_dim(), c.ffn_dim}), element};
+          std::max({c.hidden_dim, c.q_dim(), c.ffn_dim}), element, limits.round_activations};
 }
 
 /// The first n rows of a matrix.

@@ -22,6 +22,7 @@ struct StepLimits {
   std::int64_t max_positions = 1;   // of any token
   std::int64_t max_logit_rows = 1;  // rows that logits are asked for at once
   std::int32_t tile_queries = 1;    // of the cache
+  bool round_activations = true;    // to the weights' element, where that is faster
 };
 
 template <class Exec>

@@ -55,12 +55,13 @@ template <class Exec>
 class ManyRowsHost {
  public:
   ManyRowsHost(const Exec& exec, const MatmulLimits& limits)
-      : m_workspace(allocate<Array1<std::byte, typename Exec::memory_space>>(
+      : m_as_held(as_held(limits)),
+        m_workspace(allocate<Array1<std::byte, typename Exec::memory_space>>(
             exec, "kvmeter::activations::matmul_workspace", workspace_bytes(limits))) {}
 
   static std::int64_t workspace_bytes(const MatmulLimits& limits) {
     if (limits.most_rows <= most_few_rows || limits.element == Element::f32) return 0;
-    if (multiplied_as_held(limits.element)) return limits.most_rows * limits.most_in_dim * 2;
+    if (as_held(limits)) return limits.most_rows * limits.most_in_dim * 2;
     return std::max(std::int64_t{4} << 20, panel_rows(limits.most_in_dim) * limits.most_in_dim * 4);
   }
 
@@ -69,7 +70,7 @@ class ManyRowsHost {
         a.w.element, static_cast<std::int64_t>(a.x.extent(0)),   a.w.in_dim,
         a.w.out_dim, static_cast<std::int64_t>(a.out.stride(0)), a.bias.extent(0) > 0,
         a.accumulate};
-    if (!multiplied_as_held(a.w.element)) return panels(exec, a, product);
+    if (!m_as_held) return panels(exec, a, product);
     const void* x = a.x.data();
     if (a.w.element == Element::bf16) {
       auto* rounded = reinterpret_cast<BF16*>(m_workspace.data());
@@ -81,6 +82,11 @@ class ManyRowsHost {
   }
 
  private:
+  static bool as_held(const MatmulLimits& limits) {
+    return multiplied_as_held(limits.element) &&
+           (limits.round_activations || limits.element == Element::f32);
+  }
+
   void panels(const Exec& exec, const LinearArguments<typename Exec::memory_space>& a,
               detail::DnnlProduct product) {
     auto* panel = reinterpret_cast<float*>(m_workspace.data());
@@ -100,6 +106,7 @@ class ManyRowsHost {
   }
 
   detail::DnnlMatmul m_dnnl;
+  bool m_as_held;                                              // or in panels
   Array1<std::byte, typename Exec::memory_space> m_workspace;  // rounded x, or an f32 panel of w
 };
 

@@ -38,11 +38,12 @@ struct MatmulLimits {
   std::int64_t most_rows = 1;
   std::int64_t most_in_dim = 0;
   Element element = Element::f32;
+  bool round_activations = true;  // to the weights' element, where that is faster
 };
 
 /// Weights as they are held, sums in f32. Where products of 16-bit operands are faster (AMX and AMD
-/// for bf16, CUDA) activations are rounded to the weights' element; elsewhere many rows meet
-/// weights that are unpacked to f32, panel by panel.
+/// for bf16, CUDA) activations are rounded to the weights' element, unless the limits forbid it (on
+/// the host); elsewhere many rows meet weights that are unpacked to f32, panel by panel.
 template <class Exec>
 class Matmul {
  public:
@@ -56,7 +57,7 @@ class Matmul {
   /// Name of what runs for this many rows: "kvmeter few rows", "oneDNN f32 on bf16 panels", ...
   [[nodiscard]] static std::string_view path(std::int64_t n_rows, Element element);
 
-  /// Are activations rounded to the weights' element on the way?
+  /// Are activations rounded to the weights' element on the way, where the limits allow it?
   [[nodiscard]] static bool rounds_activations(std::int64_t n_rows, Element element);
 
   /// Bytes of working memory for these limits.

@@ -61,6 +61,7 @@ class Comparison {
       : m_expected(expected), m_vocab(s.config.vocab_size), m_session(s) {
     StepLimits limits = limits_of<Exec>(s);
     limits.max_logit_rows = std::max(limits.max_logit_rows, chunk_rows);
+    limits.round_activations = false;  // the other side computed in f32
     m_session.decoder = std::make_unique<Decoder<Exec>>(
         m_session.exec, s.config, m_weights.get(m_session.exec, s), limits, s.element);
     m_session.cache = make_cache(m_session.exec, s.recipe, s.cache);

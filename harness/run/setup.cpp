@@ -137,8 +137,11 @@ std::vector<std::vector<std::int32_t>> make_prompts(const Setup& s) {
 }
 
 std::vector<std::string> hash_parts(const Setup& s) {
+  const int threads = visit_backend(s.backend, [&](auto tag) {
+    return thread_count(make_exec<typename decltype(tag)::type>(s.point.threads));
+  });
   std::vector<std::string> parts{program_hash(), file_text(s.files.config),
-                                 fmt::format("{}", s.seed)};
+                                 fmt::format("{} {}", s.seed, threads)};
   if (!s.random_weights()) {
     const std::filesystem::path one = s.files.weights / "model.safetensors";
     const std::filesystem::path index = s.files.weights / "model.safetensors.index.json";

@@ -37,11 +37,14 @@ def keys(data: xr.Dataset) -> list[str]:
 
 
 def varying(data: xr.Dataset) -> list[str]:
-    """The point keys that differ among the points; v_element is left out where it is k_element."""
-    names = [name for name in keys(data) if len(set(data[name].values.tolist())) > 1]
-    if {"k_element", "v_element"} <= set(names) and same_elements(data):
-        names.remove("v_element")
-    return names
+    """The point keys that differ among the points. Where K and V are always stored alike, k_element
+    speaks for both; where they are not, both are there if one of them differs."""
+    names = {name for name in keys(data) if len(set(data[name].values.tolist())) > 1}
+    if names & {"k_element", "v_element"}:
+        names |= {"k_element", "v_element"}
+        if same_elements(data):
+            names.remove("v_element")
+    return [name for name in keys(data) if name in names]
 
 
 def same_elements(data: xr.Dataset) -> bool:

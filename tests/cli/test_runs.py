@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole runs whose file or end has to tell what really happened."""
 
+import json
 import os
 import subprocess
 
@@ -67,3 +68,31 @@ def test_damaged_attributes_are_told(kvmeter, tmp_path):
     result = kvmeter("merge", "merged.h5", "out.h5.journal")
     assert result.returncode == 0
     assert "attributes.json" in result.stderr
+
+
+def test_a_run_with_other_threads_is_another_measurement(kvmeter, monkeypatch):
+    for threads, ends in (
+        ("1", "1 run, 0 reused"),
+        ("2", "1 run, 0 reused"),
+        ("2", "0 run, 1 reused"),
+    ):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        assert ends in kvmeter("run", "--model", "tiny", *FEW, "-o", "out.h5").stderr
+
+
+def test_a_wrong_model_cannot_hide_behind_a_coarse_cache(kvmeter, tmp_path):
+    model = changed_config(tmp_path / "model", rms_norm_eps=0.01)
+    expected = ("--expected", GOOD / "expected.safetensors")
+    result = kvmeter("check", "--model", model, *expected, "--cache-element", "bf16")
+    assert result.returncode == 3
+    assert "f32 cache: logits" in result.stdout
+
+
+def test_bf16_weights_are_checked_in_f32(kvmeter):
+    """Whatever this processor multiplies fastest."""
+    model = GOOD.parent / "qwen3-qknorm"
+    expected = ("--expected", model / "expected.safetensors")
+    result = kvmeter("check", "--model", model, *expected, "--json")
+    assert result.returncode == 0
+    logits = json.loads(result.stdout)[0]
+    assert logits["worst"] <= logits["bound"] < 2e-3
