@@ -20,7 +20,8 @@ struct StepPlan {
   std::vector<StepSequence> sequences;
   std::vector<std::int32_t> tokens;  // [n_rows] token ids, sequence after sequence
 
-  /// Tokens of the step. Costs ask for no more: for them `tokens` may be empty.
+  /// Tokens of the step. Costs ask for no more: for them `tokens` may be empty; a decoder refuses
+  /// that.
   [[nodiscard]] std::int64_t n_rows() const {
     std::int64_t n = 0;
     for (const StepSequence& s : sequences) n += s.n_tokens;

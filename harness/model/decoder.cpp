@@ -3,6 +3,7 @@
 #include "harness/model/decoder.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "harness/exec/spaces.hpp"
 #include "harness/ops/rows.hpp"
@@ -162,6 +163,8 @@ void Decoder<Exec>::norm(const Exec& exec, const Rows& x, const WeightVector<Mem
 
 template <class Exec>
 void Decoder<Exec>::check(const StepPlan& plan) const {
+  KVMETER_EXPECTS(std::ssize(plan.tokens) == plan.n_rows(), "a step of {} tokens with {} ids",
+                  plan.n_rows(), plan.tokens.size());
   for (const std::int32_t token : plan.tokens)
     KVMETER_EXPECTS(token >= 0 && token < m_config.vocab_size, "token id {}; {} has ids 0 to {}",
                     token, m_config.name, m_config.vocab_size - 1);

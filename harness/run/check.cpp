@@ -9,7 +9,7 @@
 #include "harness/core/error.hpp"
 #include "harness/run/commands.hpp"
 #include "harness/run/expected.hpp"
-#include "harness/run/session.hpp"
+#include "harness/run/reference_check.hpp"
 #include "variants/codec/codecs.hpp"
 
 namespace kvmeter::run {
@@ -49,15 +49,13 @@ double rounding_error(const Setup& s) {
   return std::max(cache, relative_error(s.element == Element::f16 ? CodecId::f16 : CodecId::bf16));
 }
 
-/// The other side computed in f32. Sums in another order: 2e-4 of the largest logit. A cache
-/// element rounds K and V by up to relative_error, so the scores of a layer, of magnitude s, are
-/// off by s x that, and so are its probabilities; s = 8 is where a softmax is all but saturated.
-/// The layers' roundings are independent and add up as sqrt(n_layers), and the worst of all logits
-/// lies some 4 standard deviations out: 8 x 4 = 32. Half the largest logit is where a wrong result
-/// begins.
+/// The other side computed in f32. A cache element rounds K and V by up to relative_error, so the
+/// scores of a layer, of magnitude s, are off by s x that, and so are its probabilities; s = 8 is
+/// where a softmax is all but saturated. The layers' roundings are independent and add up as
+/// sqrt(n_layers), and the worst of all logits lies some 4 standard deviations out: 8 x 4 = 32.
 double default_tolerance(const Setup& s) {
   const double layers = std::sqrt(static_cast<double>(s.config.n_layers));
-  return std::min(2e-4 + 32 * layers * rounding_error(s), 0.5);
+  return std::min(summation_tolerance + 32 * layers * rounding_error(s), wrong_result);
 }
 
 /// A cache that rounds has a wide bound, behind which a wrong model could hide: so the model is

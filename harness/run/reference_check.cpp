@@ -14,12 +14,6 @@ constexpr std::int64_t most_prompt_tokens = 24;
 constexpr std::int64_t most_decode_steps = 3;
 constexpr std::int64_t most_sequences = 2;
 
-/// Of the largest logit: f32 sums in another order, as for the cases of other implementations.
-constexpr double summation_tolerance = 2e-4;
-
-/// Where a wrong result begins, which is off by about the largest logit.
-constexpr double wrong_result = 0.5;
-
 /// Steps of a comparison: a prefill of the prompts' first tokens, then single tokens. With
 /// `keeps_past` false each step brings whole sequences, to any cache.
 struct Steps {

@@ -8,6 +8,12 @@
 
 namespace kvmeter::run {
 
+/// Of the largest logit: what f32 sums in another order may make, here and between implementations.
+inline constexpr double summation_tolerance = 2e-4;
+
+/// Of the largest logit: where a wrong result begins, which is off by about the whole.
+inline constexpr double wrong_result = 0.5;
+
 struct Verdict {
   double difference = 0;  // worst |logit - reference|, over the largest |reference|
   double bound = 0;

@@ -136,12 +136,15 @@ std::vector<std::vector<std::int32_t>> make_prompts(const Setup& s) {
   return prompts;
 }
 
-std::vector<std::string> hash_parts(const Setup& s) {
-  const int threads = visit_backend(s.backend, [&](auto tag) {
-    return thread_count(make_exec<typename decltype(tag)::type>(s.point.threads));
+std::int64_t effective_threads(const Setup& s) {
+  return visit_backend(s.backend, [&](auto tag) {
+    return std::int64_t{thread_count(make_exec<typename decltype(tag)::type>(s.point.threads))};
   });
+}
+
+std::vector<std::string> hash_parts(const Setup& s) {
   std::vector<std::string> parts{program_hash(), file_text(s.files.config),
-                                 fmt::format("{} {}", s.seed, threads)};
+                                 fmt::format("{} {}", s.seed, effective_threads(s))};
   if (!s.random_weights()) {
     const std::filesystem::path one = s.files.weights / "model.safetensors";
     const std::filesystem::path index = s.files.weights / "model.safetensors.index.json";

@@ -43,6 +43,9 @@ CacheSpec cache_spec(const ModelConfig& config, std::int64_t batch, std::int64_t
 /// has ids outside the vocabulary.
 std::vector<std::vector<std::int32_t>> make_prompts(const Setup& setup);
 
+/// Threads of the back end; those that 0 stands for.
+std::int64_t effective_threads(const Setup& setup);
+
 /// What a change of must lead to another point hash, besides the point's own spelling: config,
 /// weights, text, seed, program, and the number of threads that 0 stands for.
 std::vector<std::string> hash_parts(const Setup& setup);

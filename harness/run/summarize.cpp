@@ -4,36 +4,39 @@
 
 #include <fmt/format.h>
 
-#include "harness/exec/threads.hpp"
 #include "harness/measure/statistics.hpp"
 
 namespace kvmeter::run {
 namespace {
 
-std::vector<double> steady_times(const PointRecord& record, Phase phase) {
-  std::vector<double> times;
+/// value(sample) of the phase's samples, warm-up left out.
+template <class Value>
+std::vector<double> steady(const PointRecord& record, Phase phase, const Value& value) {
+  std::vector<double> values;
   for (const Sample& sample : record.samples)
-    if (sample.phase == phase && !sample.is_warmup) times.push_back(sample.time_s);
-  return times;
+    if (sample.phase == phase && !sample.is_warmup) values.push_back(value(sample));
+  return values;
 }
 
-/// `name` and its interval's ends.
-void put_median(PointRecord& record, const std::string& name, const std::vector<double>& times) {
-  if (times.empty()) return;
-  record.values[name] = measure::median(times);
-  if (const auto interval = measure::median_interval(times)) {
-    record.values[name + "_ci_low"] = interval->low;
-    record.values[name + "_ci_high"] = interval->high;
-  }
+std::vector<double> steady_times(const PointRecord& record, Phase phase) {
+  return steady(record, phase, [](const Sample& sample) { return sample.time_s; });
 }
 
 /// Tokens per second of each step: fewer tokens where sequences have ended.
 std::vector<double> steady_rates(const PointRecord& record, Phase phase) {
-  std::vector<double> rates;
-  for (const Sample& sample : record.samples)
-    if (sample.phase == phase && !sample.is_warmup)
-      rates.push_back(static_cast<double>(sample.n_tokens) / sample.time_s);
-  return rates;
+  return steady(record, phase, [](const Sample& sample) {
+    return static_cast<double>(sample.n_tokens) / sample.time_s;
+  });
+}
+
+/// `name` and its interval's ends.
+void put_median(PointRecord& record, const std::string& name, const std::vector<double>& values) {
+  if (values.empty()) return;
+  record.values[name] = measure::median(values);
+  if (const auto interval = measure::median_interval(values)) {
+    record.values[name + "_ci_low"] = interval->low;
+    record.values[name + "_ci_high"] = interval->high;
+  }
 }
 
 /// Did every generation take the steps that the costs are declared for?
@@ -78,12 +81,12 @@ void describe(const Setup& s, PointRecord& record) {
   values["n_kv_heads"] = s.config.n_kv_heads;
   values["head_dim"] = s.config.head_dim;
   values["hidden_dim"] = s.config.hidden_dim;
+  values["effective_threads"] = effective_threads(s);
   visit_backend(s.backend, [&](auto tag) {
     using Exec = typename decltype(tag)::type;
     const std::int64_t prefill_rows = s.point.batch * s.point.prompt_tokens;
     const std::int64_t decode_rows =
         s.generation.keeps_past ? s.point.batch : prefill_rows + s.point.batch;
-    values["effective_threads"] = std::int64_t{thread_count(make_exec<Exec>(s.point.threads))};
     values["effective_prefill_matmul"] =
         std::string(ops::Matmul<Exec>::path(prefill_rows, s.element));
     values["effective_decode_matmul"] =

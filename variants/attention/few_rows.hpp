@@ -52,17 +52,12 @@ struct FewScores {
       }
       for (int r = 0; r < few_rows_block; ++r) sum[r].store(partial[r] + i * P::width);
     }
+    for (std::int32_t i = n; i < P::width; ++i)  // keys that are not there
+      for (auto& row : partial) P::splat(0).store(row + i * P::width);
     for (int r = 0; r < few_rows_block; ++r) {
-      float* out = scores + r * stride;
-      if (n == P::width) {
-        P::sums_of(partial[r]).store(out);
-        continue;
-      }
-      for (std::int32_t i = 0; i < n; ++i) {
-        float total = partial[r][i * P::width];
-        for (int c = 1; c < P::width; ++c) total += partial[r][i * P::width + c];
-        out[i] = total;
-      }
+      float sums[P::width];
+      P::sums_of(partial[r]).store(sums);
+      for (std::int32_t i = 0; i < n; ++i) scores[r * stride + i] = sums[i];
     }
   }
 };

@@ -65,7 +65,7 @@ constexpr auto kMeasured = std::to_array<Row>({
     {"prefill_tokens_per_s", real, "token s-1", "prompt tokens of the batch over time of prefill"},
     {"prefill_tokens_per_s_ci_low", real, "token s-1", "prefill rate, lower end of the interval"},
     {"prefill_tokens_per_s_ci_high", real, "token s-1", "prefill rate, upper end of the interval"},
-    {"decode_tokens_per_s", real, "token s-1", "tokens of the batch over time of a decode step"},
+    {"decode_tokens_per_s", real, "token s-1", "tokens of a decode step over its time"},
     {"decode_tokens_per_s_ci_low", real, "token s-1", "decode rate, lower end of the interval"},
     {"decode_tokens_per_s_ci_high", real, "token s-1", "decode rate, upper end of the interval"},
     {"total_s", real, "s", "prefill and all decode steps of one generation, median"},
