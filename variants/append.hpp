@@ -26,10 +26,10 @@ struct AppendKernel {
     std::byte* k_row = cache.k_row(slot, head, position);
     std::byte* v_row = cache.v_row(slot, head, position);
     visit_codec(cache.k_codec, [&](auto codec) {
-      decltype(codec)::encode_row(&k(row, column), cache.head_dim, k_row);
+      decltype(codec)::encode_row(&k(row, column), cache.k_format(), k_row);
     });
     visit_codec(cache.v_codec, [&](auto codec) {
-      decltype(codec)::encode_row(&v(row, column), cache.head_dim, v_row);
+      decltype(codec)::encode_row(&v(row, column), cache.v_format(), v_row);
     });
   }
 };

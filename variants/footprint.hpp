@@ -16,12 +16,12 @@ struct TokenBytes {
 };
 TokenBytes token_bytes(const CacheRecipe& recipe, const CacheSpec& spec);
 
-/// Footprint with `tokens` tokens held over all sequences, in a pool of this shape.
-CacheFootprint footprint_of(const CacheRecipe& recipe, const CacheSpec& spec, const PoolShape& pool,
-                            bool keeps_past, std::int64_t tokens);
+/// Throws UnsupportedError for what no cache of these variants can be: int4 with an odd head_dim,
+/// and more blocks or pages than tables are led for.
+void check_layout(const CacheRecipe& recipe, const CacheSpec& spec);
 
 /// What append and attend of all layers must move and compute in a step: each visible row of K and
-/// V once per KV head and sequence.
+/// V once per KV head and sequence; an offloaded layer's rows are read and written once more.
 Cost step_cost(const CacheRecipe& recipe, const CacheSpec& spec, const StepPlan& plan);
 
 }  // namespace kvmeter

@@ -23,6 +23,12 @@ struct Run {
   const std::byte* v = nullptr;
 };
 
+/// What a codec needs to know of the rows of K or of V in a layer.
+struct RowFormat {
+  std::int32_t head_dim = 0;
+  float scale = 1;  // that elements were divided by, for codecs that take one
+};
+
 struct LayerCache {
   std::byte* k = nullptr;                     // [n_blocks, n_kv_heads, block_tokens, k_row_bytes]
   std::byte* v = nullptr;                     // [n_blocks, n_kv_heads, block_tokens, v_row_bytes]
@@ -35,6 +41,11 @@ struct LayerCache {
   std::int32_t v_row_bytes = 0;
   CodecId k_codec{};
   CodecId v_codec{};
+  float k_scale = 1;
+  float v_scale = 1;
+
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION RowFormat k_format() const { return {head_dim, k_scale}; }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION RowFormat v_format() const { return {head_dim, v_scale}; }
 
   /// Index of a row within a pool, in 64 bits: blocks x heads x tokens passes 2^31 early.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t row_index(std::int32_t slot, std::int32_t head,

@@ -1,75 +1,145 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
 // Where a token's rows live: a host-side policy that hands out blocks. It knows neither elements
-// nor kernels, and a new one needs none.
+// nor kernels nor memory, and a new one needs none of them. One placement serves all layers that
+// have the same window.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "harness/cache/step_plan.hpp"
 #include "harness/core/error.hpp"
-#include "harness/exec/views.hpp"
 
 namespace kvmeter {
 
-/// Block ids by sequence and by position / block_tokens, on the host. The cache uploads it when
-/// `changed`.
+/// Block ids by sequence and by position / block_tokens. The cache uploads it when `changed`.
 struct BlockTable {
-  HostArray2<std::int32_t> ids;  // [batch, max_blocks]
+  std::int32_t max_blocks = 0;    // of one sequence
+  std::vector<std::int32_t> ids;  // [batch, max_blocks]
   bool changed = true;
+
+  [[nodiscard]] std::int32_t at(std::int32_t slot, std::int32_t i) const {
+    return ids[index(slot, i)];
+  }
+  void set(std::int32_t slot, std::int32_t i, std::int32_t id) {
+    std::int32_t& entry = ids[index(slot, i)];
+    changed = changed || entry != id;
+    entry = id;
+  }
+
+ private:
+  [[nodiscard]] std::size_t index(std::int32_t slot, std::int32_t i) const {
+    return static_cast<std::size_t>(slot) * static_cast<std::size_t>(max_blocks) +
+           static_cast<std::size_t>(i);
+  }
 };
+
+/// The first n_tokens rows of each head of a block are to be copied to another block.
+struct BlockCopy {
+  std::int32_t from = 0;
+  std::int32_t to = 0;
+  std::int32_t n_tokens = 0;
+};
+using BlockCopies = std::vector<BlockCopy>;
 
 struct PoolShape {
   std::int64_t n_blocks = 0;  // of each layer
   std::int32_t block_tokens = 0;
   std::int32_t max_blocks = 0;    // of one sequence
   bool shared_by_layers = false;  // one layer's memory serves all: nothing outlives the layer
+
+  [[nodiscard]] std::int64_t rows() const { return n_blocks * block_tokens; }
+  bool operator==(const PoolShape&) const = default;
+};
+
+/// Rows of one layer, by what they are for.
+struct PoolUse {
+  std::int64_t kept = 0;    // tokens that later queries may see, over all sequences
+  std::int64_t held = 0;    // rows that hold them: fewer where sequences share some
+  std::int64_t in_use = 0;  // rows of blocks that hold any
+  std::int64_t all = 0;     // rows of the pool
 };
 
 struct PlacementSpec {
   std::int32_t batch = 1;
-  std::int32_t max_tokens = 0;
+  std::int32_t max_tokens = 1;       // of a sequence
+  std::int32_t max_step_tokens = 1;  // of a sequence in one step
+  std::int32_t block_tokens = 16;
+  std::int32_t window = 0;       // keys that a query sees, its own included; 0: all
+  std::int32_t sink_tokens = 0;  // first keys that it sees besides
+  std::int64_t pool_tokens = 0;  // rows of the pool; 0: enough for all sequences
 };
 
 class Placement {
  public:
+  explicit Placement(const PlacementSpec& spec)
+      : m_spec(spec), m_lengths(static_cast<std::size_t>(spec.batch), 0) {}
   virtual ~Placement() = default;
 
-  /// Memory that each layer needs.
+  /// Memory that each layer needs now. It may grow in reserve and shrink in truncate.
   [[nodiscard]] virtual PoolShape pool() const = 0;
 
   /// Do rows outlive the step that wrote them?
   [[nodiscard]] virtual bool keeps_past() const { return true; }
 
-  /// Writes the table entries that the step's positions need. Throws Error when no block is left.
-  virtual void reserve(const StepPlan& plan, BlockTable& table) = 0;
+  /// Are rows given up that no later query of the window can see?
+  [[nodiscard]] virtual bool forgets_beyond_window() const { return false; }
 
-  /// Gives up what only positions from n_tokens on need.
+  /// Do forked sequences share blocks until they write to them?
+  [[nodiscard]] virtual bool shares_blocks() const { return false; }
+
+  /// Is memory mapped only where rows are, within address space for the whole pool?
+  [[nodiscard]] virtual bool maps_pages() const { return false; }
+
+  /// Writes the table entries that the step's positions need, and adds copies that must be made
+  /// before its rows are written. Throws Error, and changes nothing, when that is not possible.
+  virtual void reserve(const StepPlan& plan, BlockTable& table, BlockCopies& copies) = 0;
+
+  /// Gives up what only positions from n_tokens on need. Throws Error where positions before are
+  /// gone.
   virtual void truncate(std::int32_t slot, std::int32_t n_tokens, BlockTable& table) = 0;
-};
 
-/// One block per sequence, as long as the longest: what contiguous memory is in terms of blocks.
-class OneBlockEach : public Placement {
- public:
-  explicit OneBlockEach(const PlacementSpec& spec) : m_spec(spec) {}
+  /// Lets the empty sequence `to` begin with n_tokens of `from`, in shared blocks or by copies.
+  virtual void fork(std::int32_t from, std::int32_t to, std::int32_t n_tokens, BlockTable& table,
+                    BlockCopies& copies) = 0;
 
-  [[nodiscard]] PoolShape pool() const override {
-    return {m_spec.batch, m_spec.max_tokens, 1, !keeps_past()};
+  [[nodiscard]] virtual PoolUse use() const = 0;
+
+  /// Tokens of a sequence.
+  [[nodiscard]] std::int32_t length(std::int32_t slot) const {
+    return m_lengths[static_cast<std::size_t>(slot)];
   }
-  void reserve(const StepPlan& plan, BlockTable& table) override {
+
+ protected:
+  [[nodiscard]] const PlacementSpec& spec() const { return m_spec; }
+  void set_length(std::int32_t slot, std::int32_t n_tokens) {
+    m_lengths[static_cast<std::size_t>(slot)] = n_tokens;
+  }
+
+  /// Every sequence within max_tokens, and no position left out before the step's.
+  void check(const StepPlan& plan) const {
     for (const StepSequence& s : plan.sequences) {
+      KVMETER_EXPECTS(s.slot >= 0 && s.slot < m_spec.batch,
+                      "sequence {}; the cache was built for {} of them", s.slot, m_spec.batch);
       KVMETER_EXPECTS(s.first_position + s.n_tokens <= m_spec.max_tokens,
                       "sequence {} reaches {} tokens; the cache was built for {}", s.slot,
                       s.first_position + s.n_tokens, m_spec.max_tokens);
-      if (table.ids(s.slot, 0) == s.slot) continue;
-      table.ids(s.slot, 0) = s.slot;
-      table.changed = true;
+      KVMETER_EXPECTS(!keeps_past() || s.first_position <= length(s.slot),
+                      "sequence {}: a step from position {} on; the cache holds {} tokens", s.slot,
+                      s.first_position, length(s.slot));
     }
   }
-  void truncate(std::int32_t, std::int32_t, BlockTable&) override {}
+  void check_fork(std::int32_t from, std::int32_t to, std::int32_t n_tokens) const {
+    KVMETER_EXPECTS(from != to && length(to) == 0, "fork into sequence {}, which holds {} tokens",
+                    to, length(to));
+    KVMETER_EXPECTS(n_tokens <= length(from), "fork of {} tokens; sequence {} has {}", n_tokens,
+                    from, length(from));
+  }
 
  private:
   PlacementSpec m_spec;
+  std::vector<std::int32_t> m_lengths;  // [batch]
 };
 
 }  // namespace kvmeter

@@ -73,8 +73,9 @@ Subcommand add_check(CLI::App& app) {
       ->type_name("X");
   command->add_flag("--json", options->check.json, "print JSON instead of a table");
   options->point.add(*command, check_defaults(), "V",
-                     {"model", "weight_element", "cache", "k_element", "v_element", "attention",
-                      "backend", "threads"});
+                     {"model", "weight_element", "cache", "k_element", "v_element", "block_tokens",
+                      "window_tokens", "sink_tokens", "offload_layers", "attention", "backend",
+                      "threads", "prefill_chunk"});
   command->footer(
       "Example:\n"
       "  kvmeter check --model models/mine --expected mine.safetensors --cache none");

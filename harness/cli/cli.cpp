@@ -49,8 +49,9 @@ void refuse_extra(const CLI::App& app, const std::vector<std::string>& commands)
 
 /// CLI11 keeps arguments that it does not know; refuse_extra() says more about them than it would.
 std::vector<Subcommand> add_commands(CLI::App& app, const std::string& line) {
-  std::vector<Subcommand> commands{add_list(app),  add_plan(app),  add_run(app, line),
-                                   add_merge(app), add_check(app), add_peak(app)};
+  std::vector<Subcommand> commands{add_list(app),      add_size(app),  add_plan(app),
+                                   add_run(app, line), add_merge(app), add_verify(app),
+                                   add_check(app),     add_peak(app)};
   app.allow_extras();
   for (const Subcommand& command : commands) command.arguments->allow_extras();
   return commands;
@@ -86,7 +87,7 @@ Command parse(int argc, const char* const* argv) {
   app.footer(
       "kvmeter COMMAND --help shows the options of a command and an example.\n"
       "Exit codes: 0 all well; 1 bad command line or sweep; 2 some points failed;\n"
-      "3 check says no.");
+      "3 verify or check says no.");
   const std::vector<Subcommand> commands = add_commands(app, command_line(argc, argv));
   try {
     app.parse(argc, argv);

@@ -18,9 +18,11 @@ struct Subcommand {
 };
 
 Subcommand add_list(CLI::App& app);
+Subcommand add_size(CLI::App& app);
 Subcommand add_plan(CLI::App& app);
 Subcommand add_run(CLI::App& app, const std::string& command_line);
 Subcommand add_merge(CLI::App& app);
+Subcommand add_verify(CLI::App& app);
 Subcommand add_check(CLI::App& app);
 Subcommand add_peak(CLI::App& app);
 

@@ -19,5 +19,7 @@ template Backend parse_enum<Backend>(std::string_view);
 template Weights parse_enum<Weights>(std::string_view);
 template Element parse_enum<Element>(std::string_view);
 template Sampling parse_enum<Sampling>(std::string_view);
+template Prefill parse_enum<Prefill>(std::string_view);
+template Fp8Scale parse_enum<Fp8Scale>(std::string_view);
 
 }  // namespace kvmeter

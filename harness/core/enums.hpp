@@ -29,6 +29,8 @@ enum class Backend { serial, openmp, cuda };
 enum class Weights { random, checkpoint };
 enum class Element { f32, f16, bf16 };  // of weights; cache elements are codecs
 enum class Sampling { greedy, temperature };
+enum class Prefill { compute, synthetic };
+enum class Fp8Scale { none, layer };
 
 template <class Enum>
 struct EnumNames;  // `values`: names by code; `what`: the word used in messages
@@ -47,6 +49,8 @@ KVMETER_ENUM_NAMES(Backend, "backend", "serial", "openmp", "cuda");
 KVMETER_ENUM_NAMES(Weights, "weights", "random", "checkpoint");
 KVMETER_ENUM_NAMES(Element, "weight element", "f32", "f16", "bf16");
 KVMETER_ENUM_NAMES(Sampling, "sampling", "greedy", "temperature");
+KVMETER_ENUM_NAMES(Prefill, "prefill", "compute", "synthetic");
+KVMETER_ENUM_NAMES(Fp8Scale, "fp8 scale", "none", "layer");
 #undef KVMETER_ENUM_NAMES
 
 /// The name of an enumerator as it is spelled in sweeps and files.

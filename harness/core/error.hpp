@@ -30,6 +30,12 @@ class UnsupportedError : public Error {
   using Error::Error;
 };
 
+/// An allocation that the system or a device refused.
+class OutOfMemoryError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Throws Error with a formatted message.
 template <class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {

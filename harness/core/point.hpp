@@ -20,15 +20,25 @@ struct Point {
   std::string weight_element = "model";  // model | f32 | f16 | bf16
   std::string kv_heads = "model";        // model | mha | mqa | a number
   std::int64_t n_layers = 0;             // 0: the model's
+  bool tie_layers = false;               // all layers share one layer's weights
   std::string cache = "contiguous";      // a placement
   std::string k_element = "f16";         // a codec
   std::string v_element = "f16";
+  std::string fp8_scale = "none";   // none | layer: a scale per layer for fp8 elements
+  std::int64_t block_tokens = 16;   // of a block of a paged cache
+  std::int64_t window_tokens = 0;   // keys a query sees, its own included; 0: the model's
+  std::int64_t sink_tokens = 0;     // first keys that a window always sees besides
+  std::int64_t offload_layers = 0;  // last layers whose cache lives in a second memory space
+  std::int64_t shared_prefix_tokens =
+      0;                             // beginning that all sequences of the batch have in common
   std::string attention = "online";  // an attention
   std::string backend = "openmp";    // serial | openmp | cuda
   std::int64_t threads = 0;          // 0: all
   std::int64_t batch = 1;            // sequences
   std::int64_t prompt_tokens = 128;  // per sequence
   std::int64_t new_tokens = 32;      // generated per sequence, the first comes from the prefill
+  std::string prefill = "compute";   // compute | synthetic
+  std::int64_t prefill_chunk = 0;    // prompt tokens of a sequence per step; 0: all
   std::string text;                  // token ids to take prompts from; empty: made up
   std::string sampling = "greedy";   // greedy | temperature
   double temperature = 1.0;

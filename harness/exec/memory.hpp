@@ -26,6 +26,9 @@ void release_freed_memory();
 /// Main memory of the machine.
 std::optional<std::int64_t> memory_bytes();
 
+/// Memory of the device that is in use, by whomever (cudaMemGetInfo); nullopt without a device.
+std::optional<std::int64_t> device_used_bytes();
+
 /// What this process can still allocate without swapping: the least of MemAvailable and of what the
 /// limits of its control groups (v1 and v2, parents included) leave. `root` is "/" but in tests.
 std::optional<std::int64_t> available_memory_bytes(const std::filesystem::path& root = "/");

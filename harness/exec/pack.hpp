@@ -6,9 +6,9 @@
 // device might run: host back ends of such a build are for comparison, not for speed.
 //
 // Host packs are GCC/Clang vector types, which AVX-512 holds in one register and other instruction
-// sets in several. GCC 12 turns conversions from 16 bit into a dozen shuffles, so those few are
-// intrinsics, in the masked form: it takes the "undefined" operand of the plain ones for a mistake
-// (GCC bug 105593).
+// sets in several. GCC 12 turns conversions from 16 and 8 bit into a dozen shuffles, so those few
+// are intrinsics, in the masked form: it takes the "undefined" operand of the plain ones for a
+// mistake (GCC bug 105593).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -16,6 +16,7 @@
 #include <cstring>
 #include <utility>
 
+#include "harness/exec/fp8.hpp"
 #include "harness/exec/half.hpp"
 #include "harness/exec/spaces.hpp"
 
@@ -44,6 +45,10 @@ struct Pack {
   template <class T>
   KOKKOS_INLINE_FUNCTION static Pack load(const T* p) {
     return each([=](int i) { return static_cast<float>(p[i]); });
+  }
+  /// The lower or upper four bits of each byte, less 8.
+  KOKKOS_INLINE_FUNCTION static Pack load_nibbles(const std::uint8_t* p, bool upper) {
+    return each([=](int i) { return static_cast<float>((upper ? p[i] >> 4 : p[i] & 15) - 8); });
   }
   KOKKOS_INLINE_FUNCTION void store(float* p) const {
     for (int i = 0; i < Width; ++i) p[i] = v[i];
@@ -127,6 +132,38 @@ struct Pack<host_pack_width> {
     return load_each(p);
 #endif
   }
+  static Pack load(const std::int8_t* p) {
+#if defined(__AVX512F__)
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return from(_mm512_maskz_cvtepi8_epi32(all_lanes, bytes));
+#else
+    return load_each(p);
+#endif
+  }
+  static Pack load(const FP8E4M3* p) {
+#if defined(__AVX512F__)
+    const Ints bytes = widened(p);
+    const Floats power = splat(0x1p120F).v;
+    const Floats magnitude = reinterpret_cast<Floats>((bytes & 0x7f) << 20) * power;
+    const Ints sign = (bytes & 0x80) << 24;
+    const Ints nan = ((bytes & 0x7f) == 0x7f) & 0x7fc00000;
+    return {reinterpret_cast<Floats>(reinterpret_cast<Ints>(magnitude) | sign | nan)};
+#else
+    return load_each(p);
+#endif
+  }
+  static Pack load_nibbles(const std::uint8_t* p, bool upper) {
+#if defined(__AVX512F__)
+    const Ints bytes = widened(p);
+    const Ints nibbles = upper ? bytes >> 4 : bytes & 15;
+    return from(reinterpret_cast<__m512i>(nibbles - 8));
+#else
+    Pack r;
+    for (int i = 0; i < width; ++i)
+      r.v[i] = static_cast<float>((upper ? p[i] >> 4 : p[i] & 15) - 8);
+    return r;
+#endif
+  }
   void store(float* p) const {
     std::memcpy(p, &v, sizeof v);
   }
@@ -204,12 +241,23 @@ struct Pack<host_pack_width> {
     b = __builtin_shufflevector(upper, b, ((Lane & Bit) != 0 ? width + Lane : Lane + Bit)...);
   }
 
+#if defined(__AVX512F__)
+  /// Sixteen bytes as integers from 0.
+  static Ints widened(const void* p) {
+    const __m128i bytes = _mm_loadu_si128(static_cast<const __m128i*>(p));
+    return reinterpret_cast<Ints>(_mm512_maskz_cvtepu8_epi32(all_lanes, bytes));
+  }
+  static Pack from(__m512i integers) {
+    return {reinterpret_cast<Floats>(_mm512_maskz_cvtepi32_ps(all_lanes, integers))};
+  }
+#else
   template <class T>
   static Pack load_each(const T* p) {
     Pack r;
     for (int i = 0; i < width; ++i) r.v[i] = static_cast<float>(p[i]);
     return r;
   }
+#endif
 
   /// Joins upper and lower halves with `join` until one float is left: the order of a tree, on
   /// every machine.

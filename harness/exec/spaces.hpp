@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
 // The Kokkos execution spaces of this build, by back end. The only file, with
-// harness/measure/cuda_events.cpp, that asks the preprocessor which they are.
+// harness/exec/device_memory.cpp, that asks the preprocessor which they are.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -44,6 +44,21 @@ struct BackendOf<Kokkos::Cuda> {
   static constexpr Backend value = Backend::cuda;
 };
 #endif
+
+/// Memory of the host that kernels of this execution space can reach too: where an offloaded cache
+/// lives.
+template <class Exec>
+struct HostSideOf {
+  using type = Kokkos::HostSpace;
+};
+#if defined(KOKKOS_ENABLE_CUDA)
+template <>
+struct HostSideOf<Kokkos::Cuda> {
+  using type = Kokkos::CudaHostPinnedSpace;
+};
+#endif
+template <class Exec>
+using HostSideSpace = typename HostSideOf<Exec>::type;
 
 /// Back ends compiled into this program.
 inline std::vector<Backend> backends_in_build() {

@@ -8,7 +8,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
+
+#include "harness/core/error.hpp"
 
 namespace kvmeter {
 
@@ -25,11 +28,16 @@ using ConstArray1 = Kokkos::View<const T*, Kokkos::LayoutRight, MemorySpace>;
 template <class T, class MemorySpace>
 using ConstArray2 = Kokkos::View<const T**, Kokkos::LayoutRight, MemorySpace>;
 
-/// Allocates a View without touching its pages. `label` is "kvmeter::<area>::<thing>".
+/// Allocates a View without touching its pages. `label` is "kvmeter::<area>::<thing>". Throws
+/// OutOfMemoryError with Kokkos' message, which has label and bytes.
 template <class ViewType, class Exec, class... Extents>
-ViewType allocate(const Exec& exec, const std::string& label, Extents... extents) {
+ViewType allocate(const Exec& exec, const std::string& label, Extents... extents) try {
   return ViewType(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label),
                   static_cast<std::size_t>(extents)...);
+} catch (const std::runtime_error& error) {
+  const std::string message = error.what();
+  if (message.find("allocate") == std::string::npos) throw;
+  throw OutOfMemoryError(message.substr(0, message.find('\n')));
 }
 
 /// A host copy that kernels of `MemorySpace` fill or read through an explicit deep_copy.

@@ -69,4 +69,23 @@ std::optional<double> relative_noise(std::span<const double> samples) {
   return (interval->high - interval->low) / (2 * 1.96) / middle;
 }
 
+std::optional<PowerLaw> power_law(std::span<const double> x, std::span<const double> y) {
+  const auto positive = [](double value) { return value > 0; };
+  if (!std::ranges::all_of(x, positive) || !std::ranges::all_of(y, positive)) return std::nullopt;
+  const auto first = [&](double value) { return value == x.front(); };
+  if (std::ranges::all_of(x, first)) return std::nullopt;
+  const auto n = static_cast<double>(x.size());
+  double mean_x = 0, mean_y = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    mean_x += std::log(x[i]) / n;
+    mean_y += std::log(y[i]) / n;
+  }
+  double xx = 0, xy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xx += (std::log(x[i]) - mean_x) * (std::log(x[i]) - mean_x);
+    xy += (std::log(x[i]) - mean_x) * (std::log(y[i]) - mean_y);
+  }
+  return PowerLaw{xy / xx, std::exp(mean_y - xy / xx * mean_x)};
+}
+
 }  // namespace kvmeter::measure

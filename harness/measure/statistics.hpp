@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
 // Statistics of samples whose distribution nobody knows: order statistics only, no assumption of a
-// normal distribution. They describe independent samples; a drift shows in none of them.
+// normal distribution. They describe independent samples; a drift shows in none of them. And the
+// power law through points that follow one.
 #pragma once
 
 #include <optional>
@@ -29,5 +30,13 @@ std::optional<Interval> median_interval(std::span<const double> samples, double 
 /// would be 2 x 1.96 errors wide). As the interval covers more than 95 % when samples are few, it
 /// errs upwards. None where there is no interval or the median is not positive.
 std::optional<double> relative_noise(std::span<const double> samples);
+
+/// y = factor x x^exponent, by least squares of log y over log x. None unless x takes two values
+/// and all of x and y are positive. \pre as many x as y
+struct PowerLaw {
+  double exponent = 0;
+  double factor = 0;
+};
+std::optional<PowerLaw> power_law(std::span<const double> x, std::span<const double> y);
 
 }  // namespace kvmeter::measure

@@ -21,8 +21,11 @@ std::int64_t qkv_columns(const ModelConfig& c) {
 }
 
 ops::MatmulLimits matmul_limits(const ModelConfig& c, const StepLimits& limits, Element element) {
+  const bool can_round =
+      ops::can_round(c.hidden_dim) && ops::can_round(c.q_dim()) && ops::can_round(c.ffn_dim);
   return {ops::padded_rows(std::max(limits.max_rows, limits.max_logit_rows)),
-          std::max({c.hidden_dim, c.q_dim(), c.ffn_dim}), element, limits.round_activations};
+          std::max({c.hidden_dim, c.q_dim(), c.ffn_dim}), element,
+          limits.round_activations && can_round};
 }
 
 /// The first n rows of a matrix.

@@ -52,6 +52,7 @@ class Decoder {
   void reset_counters() { m_kv_projections = 0; }
 
   [[nodiscard]] const ModelConfig& config() const { return m_config; }
+  [[nodiscard]] const StepLimits& limits() const { return m_limits; }
 
  private:
   void layer(const Exec& exec, std::int64_t index, KvCache<Exec>& cache);

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: kvmeter contributors
 // SPDX-License-Identifier: Apache-2.0
-// Generation of a batch: prefill, then one token per sequence per step, whole batch in every step.
-// Each call is one step from token ids to token ids; whoever measures puts a clock around it.
+// Generation of a batch: prefill, in one step or in chunks, then one token per sequence per step,
+// whole batch in every step. Whoever measures puts a clock around each call.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "harness/model/decoder.hpp"
@@ -14,14 +15,23 @@
 namespace kvmeter {
 
 struct GenerationSpec {
-  std::int64_t max_tokens = 0;  // prompt and generated together, per sequence
+  std::int64_t max_tokens = 0;  // that are fed to the decoder, per sequence
   std::int64_t batch = 1;
   std::int64_t max_new_tokens = 1;
   std::int64_t max_prompt_tokens = 1;
-  bool keeps_past = true;  // of the cache
+  std::int64_t prefill_chunk = 0;         // prompt tokens of a sequence per step; 0: all
+  std::int64_t shared_prefix_tokens = 0;  // first tokens that all prompts have in common
+  bool synthetic_prefill = false;         // the cache is filled with made-up rows
+  bool keeps_past = true;                 // of the cache
   bool ignore_eos = true;
   ops::SamplingParameters sampling;
 };
+
+/// Rows that a synthetic prefill makes up; it uses them again and again.
+inline constexpr std::int64_t made_up_rows = 256;
+
+/// Prompt tokens of each sequence that a check before the generation may take in at once.
+inline constexpr std::int64_t most_checked_tokens = 24;
 
 /// Limits of the steps that such a generation takes.
 StepLimits step_limits(const GenerationSpec& spec, std::int32_t tile_queries);
@@ -36,8 +46,10 @@ class Generation {
   /// holds.
   void start(std::vector<std::vector<std::int32_t>> prompts);
 
-  /// The first token of every sequence, from all prompt positions in one step. start() must have
-  /// been called.
+  /// The first token of every sequence, from all prompt positions; without max_new_tokens only
+  /// fills the cache. A shared prefix is computed once, for the first sequence, and forked. A
+  /// synthetic prefill computes nothing: K and V rows are made up, and so is the token. start()
+  /// must have been called.
   void prefill();
 
   /// One more token for every sequence that goes on. Returns at once when none does.
@@ -50,8 +62,10 @@ class Generation {
   [[nodiscard]] const std::vector<std::vector<std::int32_t>>& sequences() const {
     return m_sequences;
   }
-  /// Tokens that the latest step took in, and that it gave.
+  /// The latest step.
   [[nodiscard]] const StepPlan& plan() const { return m_plan; }
+  /// Tokens that the latest call took in, over all of its steps.
+  [[nodiscard]] std::int64_t tokens_taken_in() const { return m_taken_in; }
   /// Logits that the latest tokens were chosen from. [sequences of the step, vocab_size]
   [[nodiscard]] const Array2<float, typename Exec::memory_space>& logits() const {
     return m_logits;
@@ -60,6 +74,11 @@ class Generation {
 
  private:
   void step();
+  void sample();
+  void take_in(std::size_t n_sequences, std::int64_t from, std::int64_t to);
+  void take_in_made_up();
+  void make_up_rows();
+  [[nodiscard]] bool ends(const StepSequence& part) const;
   [[nodiscard]] bool goes_on(std::size_t sequence) const;
 
   Exec m_exec;
@@ -76,6 +95,9 @@ class Generation {
   Array1<std::int32_t, typename Exec::memory_space> m_ids;  // [batch]
   HostArray1<std::int32_t> m_host_draws;
   HostArray1<std::int32_t> m_host_ids;
+  std::int64_t m_taken_in = 0;
+  std::optional<PlanBuffer<Exec>> m_made_up_plan;
+  Array2<float, typename Exec::memory_space> m_made_up;  // [made_up_rows, 2 kv_dim]
 };
 
 }  // namespace kvmeter

@@ -73,6 +73,8 @@ class ManyRowsHost {
     if (!m_as_held) return panels(exec, a, product);
     const void* x = a.x.data();
     if (a.w.element == Element::bf16) {
+      KVMETER_EXPECTS(can_round(a.w.in_dim),
+                      "bf16 matmul over {} channels; expected an even number", a.w.in_dim);
       auto* rounded = reinterpret_cast<BF16*>(m_workspace.data());
       convert(exec, a.x.data(), rounded, product.n_rows * product.in_dim);
       x = rounded;

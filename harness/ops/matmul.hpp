@@ -33,12 +33,18 @@ constexpr std::int64_t padded_rows(std::int64_t n_rows) {
   return n_rows <= most_few_rows ? n_rows : (n_rows + 15) / 16 * 16;
 }
 
+/// Can activations of this width be multiplied in 16 bit? oneDNN 2.6 on AMX ends in an illegal
+/// instruction where it is odd; no model known has such a width.
+constexpr bool can_round(std::int64_t in_dim) {
+  return in_dim % 2 == 0;
+}
+
 /// Sizes that a Matmul prepares its working memory for.
 struct MatmulLimits {
   std::int64_t most_rows = 1;
   std::int64_t most_in_dim = 0;
   Element element = Element::f32;
-  bool round_activations = true;  // to the weights' element, where that is faster
+  bool round_activations = true;  // to the weights' element, where that is faster; needs can_round
 };
 
 /// Weights as they are held, sums in f32. Where products of 16-bit operands are faster (AMX and AMD

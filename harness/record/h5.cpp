@@ -79,6 +79,19 @@ void write_attribute_raw(hid_t object, const std::string& name, hid_t file_type,
   checked(H5Awrite(attribute.id(), memory_type, data), object, name, "write attribute");
 }
 
+std::size_t n_elements(const Space& space, hid_t object, const std::string& name) {
+  return static_cast<std::size_t>(
+      checked(H5Sget_simple_extent_npoints(space.id()), object, name, "measure"));
+}
+
+Space space_of(const Dataset& dataset, const std::string& name) {
+  return Space(checked(H5Dget_space(dataset.id()), dataset.id(), name, "measure"));
+}
+
+Attr open_attribute(hid_t object, const std::string& name) {
+  return Attr(checked(H5Aopen(object, name.c_str(), H5P_DEFAULT), object, name, "open attribute"));
+}
+
 herr_t keep_innermost(unsigned position, const H5E_error2_t* entry, void* message) {
   if (position == 0 && entry->desc != nullptr) *static_cast<std::string*>(message) = entry->desc;
   return 0;
@@ -126,6 +139,12 @@ std::string image(const File& file) {
   return bytes;
 }
 
+File open_to_read(const std::string& name) {
+  const hid_t id = H5Fopen(name.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (id < 0) fail("{}: cannot be opened as HDF5: {}", name, last_error());
+  return File(id);
+}
+
 template <class T>
 Dataset create_dataset(const File& file, const std::string& name, Layout layout) {
   return create(file, name, Element<T>::file(), layout, dataset_properties(name, layout));
@@ -154,6 +173,37 @@ void write(const Dataset& dataset, std::span<const std::string> values) {
   if (!pointers.empty()) write_raw(dataset, text_type(H5T_VARIABLE).id(), pointers.data());
 }
 
+bool has_dataset(const File& file, const std::string& name) {
+  return H5Lexists(file.id(), name.c_str(), H5P_DEFAULT) > 0;
+}
+
+Dataset open_dataset(const File& file, const std::string& name) {
+  return Dataset(checked(H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT), file.id(), name, "open"));
+}
+
+template <class T>
+std::vector<T> read(const Dataset& dataset, const std::string& name) {
+  std::vector<T> values(n_elements(space_of(dataset, name), dataset.id(), name));
+  if (values.empty()) return values;
+  checked(H5Dread(dataset.id(), Element<T>::memory(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
+          dataset.id(), name, "read");
+  return values;
+}
+
+std::vector<std::string> read_text(const Dataset& dataset, const std::string& name) {
+  const Space space = space_of(dataset, name);
+  std::vector<char*> pointers(n_elements(space, dataset.id(), name));
+  if (pointers.empty()) return {};
+  const Type type = text_type(H5T_VARIABLE);
+  checked(H5Dread(dataset.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()),
+          dataset.id(), name, "read");
+  std::vector<std::string> texts;
+  for (const char* text : pointers) texts.emplace_back(text == nullptr ? "" : text);
+  checked(H5Dvlen_reclaim(type.id(), space.id(), H5P_DEFAULT, pointers.data()), dataset.id(), name,
+          "free");
+  return texts;
+}
+
 void write_attribute(hid_t object, const std::string& name, std::string_view text) {
   // A fixed-length string, as netCDF writes its text attributes; a length of zero is not possible.
   const std::string padded = text.empty() ? std::string(1, '\0') : std::string(text);
@@ -168,6 +218,30 @@ void write_attribute(hid_t object, const std::string& name, std::span<const T> v
   write_attribute_raw(object, name, Element<T>::file(), Element<T>::memory(), space, values.data());
 }
 
+bool has_attribute(hid_t object, const std::string& name) {
+  return H5Aexists(object, name.c_str()) > 0;
+}
+
+std::string read_text_attribute(hid_t object, const std::string& name) {
+  const Attr attribute = open_attribute(object, name);
+  const Type type(checked(H5Aget_type(attribute.id()), object, name, "open attribute"));
+  if (H5Tget_class(type.id()) != H5T_STRING || H5Tis_variable_str(type.id()) > 0)
+    fail("{}: attribute '{}' is no text of fixed length", file_name(object), name);
+  std::string text(H5Tget_size(type.id()), '\0');
+  checked(H5Aread(attribute.id(), type.id(), text.data()), object, name, "read attribute");
+  return text.substr(0, text.find('\0'));
+}
+
+template <class T>
+std::vector<T> read_attribute(hid_t object, const std::string& name) {
+  const Attr attribute = open_attribute(object, name);
+  const Space space(checked(H5Aget_space(attribute.id()), object, name, "measure"));
+  std::vector<T> values(n_elements(space, object, name));
+  checked(H5Aread(attribute.id(), Element<T>::memory(), values.data()), object, name,
+          "read attribute");
+  return values;
+}
+
 void make_scale(const Dataset& dataset, const std::string& name) {
   checked(H5DSset_scale(dataset.id(), name.c_str()), dataset.id(), name, "make a scale of");
 }
@@ -180,6 +254,8 @@ void attach_scale(const Dataset& dataset, const Dataset& scale) {
   template Dataset create_dataset<T>(const File&, const std::string&, Layout);    \
   template Dataset create_dataset<T>(const File&, const std::string&, Layout, T); \
   template void write<T>(const Dataset&, std::span<const T>);                     \
+  template std::vector<T> read<T>(const Dataset&, const std::string&);            \
+  template std::vector<T> read_attribute<T>(hid_t, const std::string&);           \
   template void write_attribute<T>(hid_t, const std::string&, std::span<const T>)
 KVMETER_H5_INSTANTIATE(std::int64_t);
 KVMETER_H5_INSTANTIATE(double);

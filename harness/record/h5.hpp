@@ -91,6 +91,9 @@ File create_in_memory(const std::string& name);
 /// The bytes that the file would have on disk.
 std::string image(const File& file);
 
+/// An existing file, to be read. Throws Error if it cannot be opened or is no HDF5 file.
+File open_to_read(const std::string& name);
+
 /// How a one-dimensional dataset is laid out.
 struct Layout {
   std::uint64_t size = 0;   // elements
@@ -108,10 +111,25 @@ template <class T>
 void write(const Dataset& dataset, std::span<const T> values);
 void write(const Dataset& dataset, std::span<const std::string> values);
 
+bool has_dataset(const File& file, const std::string& name);
+Dataset open_dataset(const File& file, const std::string& name);
+
+/// All elements of a one-dimensional dataset; numbers are converted from whatever type they have.
+template <class T>
+std::vector<T> read(const Dataset& dataset, const std::string& name);
+/// The same of variable-length text.
+std::vector<std::string> read_text(const Dataset& dataset, const std::string& name);
+
 /// Attributes of a dataset, or of the root group through the file's identifier.
 void write_attribute(hid_t object, const std::string& name, std::string_view text);
 template <class T>
 void write_attribute(hid_t object, const std::string& name, std::span<const T> values);
+
+bool has_attribute(hid_t object, const std::string& name);
+/// A text of fixed length, up to its first zero byte.
+std::string read_text_attribute(hid_t object, const std::string& name);
+template <class T>
+std::vector<T> read_attribute(hid_t object, const std::string& name);
 
 /// Dimension scales of HDF5's high-level interface.
 void make_scale(const Dataset& dataset, const std::string& name);

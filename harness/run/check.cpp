@@ -35,9 +35,11 @@ void print_json(const std::vector<Difference>& differences) {
   fmt::print("{}\n", all.dump(2));
 }
 
+/// Of an element, or of the largest that shares its scale.
 double relative_error(CodecId codec) {
   double error = 0;
-  visit_codec(codec, [&](auto c) { error = decltype(c)::relative_error; });
+  visit_codec(codec,
+              [&](auto c) { error = decltype(c)::relative_error + decltype(c)::largest_error; });
   return error;
 }
 
@@ -63,7 +65,7 @@ double default_tolerance(const Setup& s) {
 /// asks for.
 std::vector<Difference> with_f32_cache(Setup s, const Expected& expected) {
   if (s.recipe.k_codec == CodecId::f32 && s.recipe.v_codec == CodecId::f32) return {};
-  s.recipe = {PlacementId::contiguous, CodecId::f32, CodecId::f32, AttentionId::two_pass};
+  s.recipe = {PlacementId::Contiguous, CodecId::f32, CodecId::f32, AttentionId::two_pass};
   s.generation.keeps_past = true;
   std::vector<Difference> differences = compare_with_expected(s, expected, default_tolerance(s));
   for (Difference& d : differences) d.what = "f32 cache: " + d.what;

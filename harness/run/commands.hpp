@@ -35,13 +35,23 @@ struct PeakOptions {
   bool json = false;
 };
 
+struct SizeOptions {
+  Point point;                  // model; its window, elements, cache, batch, ...
+  std::int64_t n_kv_heads = 0;  // where the model is empty: with point.n_layers the shape
+  std::int64_t head_dim = 0;
+  std::int64_t tokens = 0;  // of each sequence
+  bool json = false;
+};
+
 /// The value check for sweeps: models, placements, codecs, attentions, back ends of this build.
 ValueCheck value_check();
 
 int list(const std::string& what);  // "" | models | placements | codecs | attention | backends
+int size(const SizeOptions& options);
 int plan(const Sweep& sweep, bool json);
 int run(const Sweep& sweep, const RunOptions& options);
 int merge(const std::filesystem::path& output, const std::vector<std::filesystem::path>& journals);
+int verify(const std::filesystem::path& file, bool json);
 int check(const CheckOptions& options);
 int peak(const PeakOptions& options);
 

@@ -58,7 +58,10 @@ template <class Exec>
 class Comparison {
  public:
   Comparison(const Setup& s, const Expected& expected)
-      : m_expected(expected), m_vocab(s.config.vocab_size), m_session(s) {
+      : m_expected(expected),
+        m_vocab(s.config.vocab_size),
+        m_step_tokens(s.generation.prefill_chunk),
+        m_session(s) {
     StepLimits limits = limits_of<Exec>(s);
     limits.max_logit_rows = std::max(limits.max_logit_rows, chunk_rows);
     limits.round_activations = false;  // the other side computed in f32
@@ -81,23 +84,40 @@ class Comparison {
   }
 
  private:
-  /// One step over all prompts; then logits of all rows, a chunk at a time.
-  void prefill() {
-    StepPlan plan;
-    for (std::int64_t b = 0; b < m_expected.batch; ++b)
-      plan.add(static_cast<std::int32_t>(b), 0, m_expected.input_ids[static_cast<std::size_t>(b)]);
-    m_session.decoder->step(m_session.exec, plan, *m_session.cache);
-    for (std::int64_t row = 0; row < plan.n_rows(); row += chunk_rows) {
-      const std::int64_t n = std::min(chunk_rows, plan.n_rows() - row);
-      const auto logits = to_host(m_session.decoder->logits(m_session.exec, row, n));
-      for (std::int64_t i = 0; i < n; ++i) compare_row(row + i, {&logits(i, 0), logits.extent(1)});
+  /// Calls function(plan, first position) after each step over all prompts, of as many positions as
+  /// the cache takes at once.
+  template <class Function>
+  void take_in_prompts(const Function& function) {
+    for (std::int64_t first = 0; first < m_expected.prompt_tokens; first += m_step_tokens) {
+      const std::int64_t n = std::min(m_step_tokens, m_expected.prompt_tokens - first);
+      StepPlan plan;
+      for (std::int64_t b = 0; b < m_expected.batch; ++b) {
+        const std::span<const std::int32_t> ids(m_expected.input_ids[static_cast<std::size_t>(b)]);
+        plan.add(static_cast<std::int32_t>(b), static_cast<std::int32_t>(first),
+                 ids.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(n)));
+      }
+      m_session.decoder->step(m_session.exec, plan, *m_session.cache);
+      function(plan, first);
     }
+  }
+
+  /// Logits of all rows, a chunk at a time.
+  void prefill() {
+    take_in_prompts([&](const StepPlan& plan, std::int64_t first) {
+      const std::int64_t per_sequence = plan.sequences.front().n_tokens;
+      for (std::int64_t row = 0; row < plan.n_rows(); row += chunk_rows) {
+        const std::int64_t n = std::min(chunk_rows, plan.n_rows() - row);
+        const auto logits = to_host(m_session.decoder->logits(m_session.exec, row, n));
+        for (std::int64_t i = 0; i < n; ++i)
+          compare_row((row + i) / per_sequence, first + (row + i) % per_sequence,
+                      {&logits(i, 0), logits.extent(1)});
+      }
+    });
     m_session.cache->clear();
   }
 
-  void compare_row(std::int64_t row, std::span<const float> ours) {
-    const std::int64_t b = row / m_expected.prompt_tokens;
-    const std::int64_t p = row % m_expected.prompt_tokens;
+  void compare_row(std::int64_t b, std::int64_t p, std::span<const float> ours) {
+    const std::int64_t row = b * m_expected.prompt_tokens + p;
     for (const float logit : ours) m_largest = std::max(m_largest, std::abs(double{logit}));
     if (!m_expected.logits.empty()) compare_logits(m_logits, m_expected.logits, row, ours, b, p);
     if (m_expected.nll.empty() || p + 1 == m_expected.prompt_tokens) return;
@@ -121,21 +141,26 @@ class Comparison {
   /// rest.
   void generate() {
     std::vector<std::vector<std::int32_t>> sequences = m_expected.input_ids;
+    take_in_prompts([](const StepPlan&, std::int64_t) {});
     for (std::int64_t step = 0; step < m_expected.new_tokens; ++step) {
-      StepPlan plan;
-      for (std::size_t b = 0; b < sequences.size(); ++b) {
-        const std::span<const std::int32_t> all(sequences[b]);
-        const std::size_t known = step > 0 && m_session.cache->keeps_past() ? all.size() - 1 : 0;
-        plan.add(static_cast<std::int32_t>(b), static_cast<std::int32_t>(known),
-                 all.subspan(known));
-      }
-      m_session.decoder->step(m_session.exec, plan, *m_session.cache);
+      if (step > 0) take_in_last(sequences);
       const auto logits = to_host(m_session.decoder->last_logits(m_session.exec));
       for (std::size_t b = 0; b < sequences.size(); ++b)
         sequences[b].push_back(
             compare_step(step, static_cast<std::int64_t>(b), {&logits(b, 0), logits.extent(1)}));
     }
     m_session.cache->clear();
+  }
+
+  /// The latest token of each sequence; all of them where the cache keeps nothing.
+  void take_in_last(const std::vector<std::vector<std::int32_t>>& sequences) {
+    StepPlan plan;
+    for (std::size_t b = 0; b < sequences.size(); ++b) {
+      const std::span<const std::int32_t> all(sequences[b]);
+      const std::size_t known = m_session.cache->keeps_past() ? all.size() - 1 : 0;
+      plan.add(static_cast<std::int32_t>(b), static_cast<std::int32_t>(known), all.subspan(known));
+    }
+    m_session.decoder->step(m_session.exec, plan, *m_session.cache);
   }
 
   /// Returns the expected token.
@@ -159,6 +184,7 @@ class Comparison {
 
   const Expected& m_expected;
   std::int64_t m_vocab;
+  std::int64_t m_step_tokens;  // of a sequence
   WeightsStore m_weights;
   Session<Exec> m_session;
   double m_largest = 0;  // |logit| of ours

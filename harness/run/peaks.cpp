@@ -32,8 +32,8 @@ const Conditions& Peaks::at(const Setup& s) {
   Conditions conditions{{}, matmul_shapes(s.config), {Element::f32}};
   if (s.element == Element::bf16) conditions.elements.push_back(Element::bf16);
   const std::int64_t most_bytes =
-      weights_bytes(s.config, s.element) +
-      predict_footprint(s.recipe, s.cache, s.max_tokens()).allocated_bytes;
+      weights_bytes(weights_config(s), s.element) +
+      predict_footprint(s.recipe, s.cache, held_tokens(s)).allocated_bytes();
   const measure::PeakPlan plan =
       measure::quick_plan(conditions.shapes, conditions.elements, most_bytes);
   const std::string key =

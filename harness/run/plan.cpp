@@ -49,7 +49,7 @@ void print_table(const Sweep& sweep, const std::vector<Row>& rows) {
     total += seconds;
     fmt::print("{:>5}  {:>10}  {:>10}  {:>10}  {:>10}  {}\n", i + 1,
                format_bytes(point->prediction.weights_bytes),
-               format_bytes(point->prediction.cache.allocated_bytes),
+               format_bytes(point->prediction.cache_peak_bytes),
                format_bytes(point->prediction.activations_bytes), format_seconds(seconds),
                point->spelling);
   }
@@ -66,7 +66,8 @@ nlohmann::ordered_json to_json(const Row& row) {
   const Prediction& p = row.point->prediction;
   json["weights_bytes"] = p.weights_bytes;
   json["cache_formula_bytes"] = p.cache.formula_bytes;
-  json["cache_allocated_bytes"] = p.cache.allocated_bytes;
+  json["cache_allocated_bytes"] = p.cache.allocated_bytes();
+  json["cache_peak_bytes"] = p.cache_peak_bytes;
   json["activations_bytes"] = p.activations_bytes;
   json["total_bytes"] = p.total_bytes();
   json["prefill_flops"] = p.prefill.flops;

@@ -28,6 +28,22 @@ Cost cost_of(const Setup& s, const StepPlan& plan) {
   return decoder_cost(s.config, s.element, plan) + step_cost(s.recipe, s.cache, plan);
 }
 
+/// All steps of the prefill; a prefix in common is computed for one sequence.
+Cost prefill_cost(const Setup& s) {
+  Cost cost;
+  const auto add = [&](std::int64_t n_sequences, std::int64_t from, std::int64_t to) {
+    for (std::int64_t first = from; first < to; first += s.generation.prefill_chunk) {
+      StepPlan plan = plan_of(s, first, std::min(s.generation.prefill_chunk, to - first));
+      plan.sequences.resize(static_cast<std::size_t>(n_sequences));
+      cost += cost_of(s, plan);
+    }
+  };
+  const std::int64_t shared = s.point.shared_prefix_tokens;
+  add(1, 0, shared);
+  add(s.point.batch, shared, s.point.prompt_tokens);
+  return cost;
+}
+
 /// The decode step in the middle of the generation; without a cache it brings the whole sequence.
 StepPlan middle_step(const Setup& s) {
   const std::int64_t position = s.point.prompt_tokens + s.point.new_tokens / 2 - 1;
@@ -43,7 +59,10 @@ std::int64_t activations_bytes(const Setup& s) {
         step_limits(s.generation,
                     attention::tile_queries<Exec>(static_cast<std::int32_t>(s.config.n_heads),
                                                   static_cast<std::int32_t>(s.config.n_kv_heads)));
-    return decoder_workspace_bytes<Exec>(s.config, limits, s.element) +
+    const std::int64_t made_up =
+        s.synthetic_prefill() ? 4 * made_up_rows * (2 * s.config.kv_dim() + 7) : 0;  // and a plan
+    return decoder_workspace_bytes<Exec>(s.config, limits, s.element) + made_up +
+           attention_workspace_bytes(exec, s.recipe, s.cache) +
            attention_scratch_bytes<Exec>(s.recipe, s.cache, thread_count(exec)) +
            transient_bytes(s.recipe, s.cache);
   });
@@ -58,12 +77,12 @@ double step_seconds(const Cost& cost, const Rates& rates) {
 
 Prediction predict(const Setup& s) {
   Prediction p;
-  p.weights_bytes = weights_bytes(s.config, s.element);
-  p.cache =
-      predict_footprint(s.recipe, s.cache, s.max_tokens() - 1);  // the last token is never fed back
+  p.weights_bytes = weights_bytes(weights_config(s), s.element);
+  p.cache = predict_footprint(s.recipe, s.cache, held_tokens(s));
+  p.cache_peak_bytes = predict_peak_bytes(s.recipe, s.cache, held_tokens(s));
   p.activations_bytes = activations_bytes(s);
-  p.prefill = cost_of(s, plan_of(s, 0, s.point.prompt_tokens));
-  p.decode_steps = s.point.new_tokens - 1;
+  if (!s.synthetic_prefill()) p.prefill = prefill_cost(s);
+  p.decode_steps = std::max<std::int64_t>(s.point.new_tokens - 1, 0);
   if (p.decode_steps > 0) p.decode = cost_of(s, middle_step(s));
   return p;
 }
@@ -86,7 +105,7 @@ std::string memory_shortage(const Prediction& p, std::int64_t limit_bytes) {
   if (limit == 0 || p.total_bytes() <= limit) return {};
   return fmt::format("needs {} (weights {}, cache {}, activations {}); {} are {}",
                      format_bytes(p.total_bytes()), format_bytes(p.weights_bytes),
-                     format_bytes(p.cache.allocated_bytes), format_bytes(p.activations_bytes),
+                     format_bytes(p.cache_peak_bytes), format_bytes(p.activations_bytes),
                      format_bytes(limit), limit_bytes > 0 ? "allowed" : "available");
 }
 

@@ -14,14 +14,15 @@ namespace kvmeter::run {
 
 struct Prediction {
   std::int64_t weights_bytes = 0;
-  CacheFootprint cache;  // with every sequence at its full length
+  CacheFootprint cache;               // with every sequence at its full length
+  std::int64_t cache_peak_bytes = 0;  // on the way there, tables and staging included
   std::int64_t activations_bytes = 0;
   Cost prefill;
   Cost decode;  // the step in the middle of the generation
   std::int64_t decode_steps = 0;
 
   [[nodiscard]] std::int64_t total_bytes() const {
-    return weights_bytes + cache.allocated_bytes + activations_bytes;
+    return weights_bytes + cache_peak_bytes + activations_bytes;
   }
 };
 

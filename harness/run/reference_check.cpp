@@ -10,7 +10,6 @@
 namespace kvmeter::run {
 namespace {
 
-constexpr std::int64_t most_prompt_tokens = 24;
 constexpr std::int64_t most_decode_steps = 3;
 constexpr std::int64_t most_sequences = 2;
 
@@ -40,8 +39,10 @@ Steps first_steps(const Setup& s, const std::vector<std::vector<std::int32_t>>& 
   Steps steps;
   steps.prompts.assign(prompts.begin(), prompts.begin() + std::min<std::ptrdiff_t>(
                                                               std::ssize(prompts), most_sequences));
-  steps.prompt_tokens = std::min(s.point.prompt_tokens, most_prompt_tokens);
-  steps.n_steps = 1 + std::min(s.point.new_tokens - 1, most_decode_steps);
+  steps.prompt_tokens =
+      std::min({s.point.prompt_tokens, s.cache.max_step_tokens, most_checked_tokens});
+  steps.n_steps =
+      1 + std::clamp<std::int64_t>(s.max_tokens() - steps.prompt_tokens, 0, most_decode_steps);
   steps.keeps_past = s.generation.keeps_past;
   return steps;
 }
@@ -86,10 +87,13 @@ Verdict compare_with_reference(Session<Exec>& session, const Setup& s,
                                const std::vector<std::vector<std::int32_t>>& prompts) {
   const Steps steps = first_steps(s, prompts);
   const auto reference = [&](CodecId k, CodecId v) {
-    const CacheRecipe recipe{PlacementId::contiguous, k, v, AttentionId::two_pass};
-    const auto cache = make_cache(
-        session.exec, recipe,
-        cache_spec(s.config, std::ssize(steps.prompts), steps.prompt_tokens + steps.n_steps));
+    const CacheRecipe recipe{PlacementId::Contiguous, k, v, AttentionId::two_pass};
+    CacheSpec spec =
+        cache_spec(s.config, std::ssize(steps.prompts), steps.prompt_tokens + steps.n_steps);
+    spec.windows = s.cache.windows;
+    spec.sink_tokens = s.cache.sink_tokens;
+    const auto cache = make_cache(session.exec, recipe, spec);
+    session.set_scales(*cache);
     return logits_of(session.exec, *session.decoder, *cache, steps);
   };
   const auto expected = reference(CodecId::f32, CodecId::f32);

@@ -11,6 +11,12 @@
 
 namespace kvmeter::run {
 
+/// What fp8 elements of a layer are divided by.
+struct LayerScales {
+  float k = 1;
+  float v = 1;
+};
+
 template <class Exec>
 StepLimits limits_of(const Setup& s) {
   return step_limits(s.generation,
@@ -26,6 +32,7 @@ struct Session {
   std::unique_ptr<Decoder<Exec>> decoder;
   std::unique_ptr<KvCache<Exec>> cache;
   std::unique_ptr<Generation<Exec>> generation;
+  std::vector<LayerScales> scales;  // [n_layers] of K and V; empty: 1
 
   explicit Session(const Setup& s)
       : exec(make_exec<Exec>(s.point.threads)), threads(thread_count(exec)) {}
@@ -36,7 +43,12 @@ struct Session {
   }
   void build_cache(const Setup& s) {
     cache = make_cache(exec, s.recipe, s.cache);
+    set_scales(*cache);
     generation = std::make_unique<Generation<Exec>>(exec, s.generation, *decoder, *cache);
+  }
+  void set_scales(KvCache<Exec>& of) const {
+    for (std::size_t layer = 0; layer < scales.size(); ++layer)
+      of.set_scales(static_cast<std::int64_t>(layer), scales[layer].k, scales[layer].v);
   }
 };
 

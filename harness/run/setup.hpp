@@ -26,6 +26,7 @@ struct Setup {
   CacheSpec cache;
   GenerationSpec generation;
 
+  [[nodiscard]] bool synthetic_prefill() const { return generation.synthetic_prefill; }
   [[nodiscard]] bool random_weights() const { return point.weights == "random"; }
   [[nodiscard]] std::int64_t max_tokens() const { return cache.max_tokens; }
 };
@@ -34,9 +35,21 @@ struct Setup {
 /// not done.
 Setup make_setup(const Point& point, std::uint64_t seed);
 
-/// The cache of a setup for other sequences than the point's: what the reference check and `check`
-/// build.
+/// The cache of a model for these sequences, with its own windows.
 CacheSpec cache_spec(const ModelConfig& config, std::int64_t batch, std::int64_t max_tokens);
+
+/// Each layer's window: the point's where it is shorter than the model's.
+std::vector<std::int64_t> effective_windows(const Point& point, const ModelConfig& config);
+
+/// Prompt tokens of a sequence in a step. A ring's memory grows with its steps, so that it takes
+/// prompts in chunks, whether asked to or not. \param windows [n_layers]
+std::int64_t effective_chunk(const Point& point, const std::vector<std::int64_t>& windows);
+
+/// What sequences hold when a generation of the setup has ended.
+HeldTokens held_tokens(const Setup& setup);
+
+/// The config whose weights are held: of one layer where layers are tied.
+ModelConfig weights_config(const Setup& setup);
 
 /// [batch] prompts of prompt_tokens ids: cut from the text one after the other (from its start
 /// again where it ends), or made up from the seed. Throws UsageError where the text is too short or

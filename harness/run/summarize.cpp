@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "harness/measure/statistics.hpp"
 
 namespace kvmeter::run {
@@ -66,6 +68,16 @@ void put_costs(const Prediction& p, const Conditions& conditions,
     record.values["read_bandwidth_fraction"] = bytes / measure::median(decodes) / *bandwidth;
 }
 
+/// Of the layer that sees most; 0: everything.
+std::int64_t widest_window(const CacheSpec& spec) {
+  std::int64_t widest = 0;
+  for (const std::int64_t window : spec.windows) {
+    if (window == 0) return 0;
+    widest = std::max(widest, window);
+  }
+  return widest;
+}
+
 }  // namespace
 
 void describe(const Setup& s, PointRecord& record) {
@@ -76,6 +88,8 @@ void describe(const Setup& s, PointRecord& record) {
   values["effective_k_element"] = s.point.k_element;
   values["effective_v_element"] = s.point.v_element;
   values["effective_attention"] = s.point.attention;
+  values["effective_window_tokens"] = widest_window(s.cache);
+  if (s.generation.keeps_past) values["effective_prefill_chunk"] = s.generation.prefill_chunk;
   values["effective_backend"] = s.point.backend;
   values["n_heads"] = s.config.n_heads;
   values["n_kv_heads"] = s.config.n_kv_heads;
@@ -84,11 +98,12 @@ void describe(const Setup& s, PointRecord& record) {
   values["effective_threads"] = effective_threads(s);
   visit_backend(s.backend, [&](auto tag) {
     using Exec = typename decltype(tag)::type;
-    const std::int64_t prefill_rows = s.point.batch * s.point.prompt_tokens;
+    const std::int64_t prefill_rows = s.point.batch * s.generation.prefill_chunk;
     const std::int64_t decode_rows =
         s.generation.keeps_past ? s.point.batch : prefill_rows + s.point.batch;
-    values["effective_prefill_matmul"] =
-        std::string(ops::Matmul<Exec>::path(prefill_rows, s.element));
+    if (!s.synthetic_prefill())
+      values["effective_prefill_matmul"] =
+          std::string(ops::Matmul<Exec>::path(prefill_rows, s.element));
     values["effective_decode_matmul"] =
         std::string(ops::Matmul<Exec>::path(decode_rows, s.element));
   });

@@ -89,6 +89,8 @@ Wrong check_value(const PointKey& key, const PointValue& value) {
   if (key.name == "weights") return check_name(key, "source", *text, enum_names<Weights>());
   if (key.name == "weight_element") return check_name(key, "element", *text, weight_elements());
   if (key.name == "sampling") return check_name(key, "method", *text, enum_names<Sampling>());
+  if (key.name == "prefill") return check_name(key, "prefill", *text, enum_names<Prefill>());
+  if (key.name == "fp8_scale") return check_name(key, "scale", *text, enum_names<Fp8Scale>());
   if (key.name == "cache") return check_name(key, "placement", *text, variant_names(placements()));
   if (key.name == "attention")
     return check_name(key, "algorithm", *text, variant_names(attentions()));

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-COMMANDS = ["list", "plan", "run", "merge", "check", "peak"]
+COMMANDS = ["list", "size", "plan", "run", "merge", "verify", "check", "peak"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -19,11 +19,12 @@ struct ScoreSizes {
 };
 
 ScoreSizes score_sizes(std::span<const double> q, const oracle::Matrix& k, std::int64_t kv_head,
-                       std::int64_t position, std::int64_t window, const StorageError& error) {
+                       std::int64_t position, const oracle::AttendShape& shape,
+                       const StorageError& error) {
   const auto d = static_cast<std::int64_t>(q.size());
   ScoreSizes sizes;
   for (std::int64_t key = 0; key < k.rows; ++key) {
-    if (!oracle::sees(position, key, window)) continue;
+    if (!oracle::sees(position, key, shape.window, shape.sinks)) continue;
     const auto k_row = k.part(key, kv_head * d, d);
     double products = 0;
     double storage = 0;
@@ -63,7 +64,7 @@ oracle::Matrix attention_bound(const oracle::Matrix& q, const oracle::Matrix& k,
     for (std::int64_t head = 0; head < shape.n_heads; ++head) {
       const std::int64_t first = head * shape.head_dim;
       const ScoreSizes sizes = score_sizes(q.part(i, first, shape.head_dim), k, head / group,
-                                           shape.first_position + i, shape.window, k_error);
+                                           shape.first_position + i, shape, k_error);
       const double r = relative_error(sizes, static_cast<double>(shape.head_dim));
       for (double& value : bound.part(i, first, shape.head_dim))
         value = 1.01 * ((2 * r / (1 - r) + v_error.relative) * value + v_error.absolute) + dropped;

@@ -23,10 +23,12 @@ struct ReadRow {
     const std::int32_t head = index / cache.head_dim;
     const std::int32_t channel = index % cache.head_dim;
     visit_codec(cache.k_codec, [&](auto codec) {
-      values(0, index) = decltype(codec)::element(cache.k_row(slot, head, position), channel);
+      values(0, index) =
+          decltype(codec)::element(cache.k_row(slot, head, position), channel, cache.k_format());
     });
     visit_codec(cache.v_codec, [&](auto codec) {
-      values(1, index) = decltype(codec)::element(cache.v_row(slot, head, position), channel);
+      values(1, index) =
+          decltype(codec)::element(cache.v_row(slot, head, position), channel, cache.v_format());
     });
   }
 };
@@ -114,6 +116,29 @@ void CacheDriver<Exec>::append_only(const std::vector<StepPart>& parts) {
 
 template <class Exec>
 std::vector<PartOutput> CacheDriver<Exec>::step(const std::vector<StepPart>& parts) {
+  const std::int64_t most = cache_->keeps_past() ? spec_.max_step_tokens : 0;
+  if (most == 0) return one_step(parts);
+  std::vector<PartOutput> outputs(parts.size());
+  for (auto& output : outputs) output.resize(static_cast<std::size_t>(spec_.n_layers));
+  for (std::int64_t done = 0;; done += most) {
+    std::vector<StepPart> now;
+    std::vector<std::size_t> which;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i].n_tokens <= done) continue;
+      now.push_back({parts[i].slot, std::min(most, parts[i].n_tokens - done)});
+      which.push_back(i);
+    }
+    if (now.empty()) return outputs;
+    const auto got = one_step(now);
+    for (std::size_t i = 0; i < now.size(); ++i)
+      for (std::size_t layer = 0; layer < got[i].size(); ++layer)
+        for (std::int64_t row = 0; row < got[i][layer].rows; ++row)
+          outputs[which[i]][layer].append_row(got[i][layer].row(row));
+  }
+}
+
+template <class Exec>
+std::vector<PartOutput> CacheDriver<Exec>::one_step(const std::vector<StepPart>& parts) {
   const StepPlan plan = make_plan(parts);
   cache_->reserve(exec_, plan);
   const auto device_plan = plan_buffer_.upload(exec_, plan);

@@ -33,8 +33,9 @@ class CacheDriver {
   /// Replaces what is to be stored in a slot; tokens that were stepped over stay stored.
   void set_rows(std::int32_t slot, SequenceRows rows) { sequence(slot).rows = std::move(rows); }
 
-  /// Takes the next tokens of each part's sequence through all layers. A cache that keeps nothing
-  /// is brought the whole sequences. \return one entry for each part
+  /// Takes the next tokens of each part's sequence through all layers, in several steps where the
+  /// spec's max_step_tokens are fewer. A cache that keeps nothing is brought the whole sequences.
+  /// \return one entry for each part
   std::vector<PartOutput> step(const std::vector<StepPart>& parts);
 
   /// Stores the next tokens of each part's sequence in all layers, and attends to nothing.
@@ -46,6 +47,13 @@ class CacheDriver {
   void truncate(std::int32_t slot, std::int64_t n_tokens) {
     cache_->truncate(slot, static_cast<std::int32_t>(n_tokens));
     sequence(slot).n_stored = n_tokens;
+  }
+
+  /// Sequence `to` begins with n_tokens of `from`, as the cache holds them.
+  void fork(std::int32_t from, std::int32_t to, std::int64_t n_tokens) {
+    cache_->fork(exec_, from, to, static_cast<std::int32_t>(n_tokens));
+    sequence(to) = sequence(from);
+    sequence(to).n_stored = n_tokens;
   }
 
   [[nodiscard]] std::int64_t stored(std::int32_t slot) const {
@@ -67,6 +75,7 @@ class CacheDriver {
   };
   Sequence& sequence(std::int32_t slot) { return sequences_.at(static_cast<std::size_t>(slot)); }
 
+  std::vector<PartOutput> one_step(const std::vector<StepPart>& parts);
   StepPlan make_plan(const std::vector<StepPart>& parts) const;
   std::vector<float> projected(const StepPlan& plan, std::size_t layer) const;
   ProjectedRows<MemorySpace> append(std::int64_t layer, const StepPlan& plan,

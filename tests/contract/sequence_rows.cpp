@@ -6,6 +6,7 @@
 
 #include "tests/contract/attention_bound.hpp"
 #include "tests/oracle/rounding.hpp"
+#include "tests/support/all_close.hpp"
 
 namespace kvmeter::test {
 namespace {
@@ -22,7 +23,7 @@ StorageError store(oracle::Matrix& rows, const CodecFacts& codec, std::int64_t h
   try {
     round = oracle::rounding_of(codec.name);
   } catch (const std::invalid_argument&) {
-    return {codec.relative_error, codec.absolute_error};
+    return {codec.relative_error, codec.absolute_error + codec.largest_error * max_abs(rows.data)};
   }
   for (std::int64_t i = 0; i < rows.rows; ++i)
     for (std::int64_t first = 0; first < rows.cols; first += head_dim)
@@ -57,7 +58,8 @@ Reference reference_of(const Combination& combination, const CacheSpec& spec, co
   const StorageError v_error = store(v, combination.v, spec.head_dim);
   const std::int64_t window =
       spec.windows.empty() ? 0 : spec.windows.at(static_cast<std::size_t>(layer));
-  const oracle::AttendShape shape{spec.n_heads, spec.n_kv_heads, spec.head_dim, first, window};
+  const oracle::AttendShape shape{spec.n_heads, spec.n_kv_heads, spec.head_dim,
+                                  first,        window,          spec.sink_tokens};
   return {oracle::attend(q, k, v, shape), attention_bound(q, k, v, shape, k_error, v_error)};
 }
 

@@ -34,6 +34,9 @@ CacheSpec random_spec(Random& random, std::int64_t batch, std::int64_t max_token
   const auto head_dim = random.one_of<std::int64_t>({2, 8, 16, 40, 64, 80, 128});
   CacheSpec spec = make_spec(group * n_kv_heads, n_kv_heads, head_dim, batch, max_tokens);
   spec.windows = {0, random.between(1, 20)};
+  spec.sink_tokens = random.between(0, 3);
+  spec.max_step_tokens = random.between(1, 20);
+  spec.block_tokens = random.one_of<std::int64_t>({1, 3, 16, 64, 512});
   return spec;
 }
 
@@ -85,6 +88,7 @@ TEMPLATE_LIST_TEST_CASE("Query heads share KV heads in groups", "", TestExecs) {
   using Heads = std::pair<std::int64_t, std::int64_t>;
   const auto [n_heads, n_kv_heads] =
       GENERATE(Heads(4, 2), Heads(6, 3), Heads(12, 1), Heads(28, 4), Heads(71, 1));
+  if (!thorough && n_heads > 12) return;
   check_lengths<TestType>(combination, n_heads, n_kv_heads, {1, 2, 9, 17, 33, 66});
 }
 
@@ -92,11 +96,17 @@ TEMPLATE_LIST_TEST_CASE("A window of W sees W keys, its own included", "", TestE
   const auto combination = GENERATE(from_range(lossless_combinations()));
   const std::int64_t window = GENERATE(1, 2, 5, 64);
   const std::int64_t prompt = GENERATE_COPY(window - 1, window, window + 1, 2 * window + 3);
+  const std::int64_t sinks = GENERATE(0, 1, 4);
+  const std::int64_t step = GENERATE(0, 3);
   if (prompt == 0) return;
-  CAPTURE(combination.name(), window, prompt);
+  if (!thorough && (window > 5 || sinks == 4 || (sinks == 0) != (step == 0))) return;
+  CAPTURE(combination.name(), window, prompt, sinks, step);
   Random random("window");
   CacheSpec spec = make_spec(4, 2, 16, 2, prompt + 4);
   spec.windows = {window, 0};
+  spec.sink_tokens = sinks;
+  spec.max_step_tokens = step;
+  spec.block_tokens = 4;
   CacheDriver<TestType> driver(combination, spec, 2 * (prompt + 4));
   for (std::int32_t slot = 0; slot < 2; ++slot)
     driver.set_rows(slot, random_rows(random, spec, prompt + 4));

@@ -24,12 +24,12 @@ void require_shape(const Matrix& q, const Matrix& k, const Matrix& v, const Atte
 
 /// One head of one query row, written to `out`.
 void attend_head(std::span<const double> q, const Matrix& k, const Matrix& v, std::int64_t kv_head,
-                 std::int64_t position, std::int64_t window, std::span<double> out) {
+                 std::int64_t position, const AttendShape& shape, std::span<double> out) {
   const auto dim = static_cast<std::int64_t>(q.size());
   Vector scores;
   std::vector<std::int64_t> seen;
   for (std::int64_t key = 0; key < k.rows; ++key) {
-    if (!sees(position, key, window)) continue;
+    if (!sees(position, key, shape.window, shape.sinks)) continue;
     const auto k_row = k.part(key, kv_head * dim, dim);
     scores.push_back(dot(q, k_row) / std::sqrt(static_cast<double>(dim)));
     seen.push_back(key);
@@ -43,8 +43,8 @@ void attend_head(std::span<const double> q, const Matrix& k, const Matrix& v, st
 
 }  // namespace
 
-bool sees(std::int64_t position, std::int64_t key, std::int64_t window) {
-  return key <= position && (window == 0 || position - key < window);
+bool sees(std::int64_t position, std::int64_t key, std::int64_t window, std::int64_t sinks) {
+  return key <= position && (window == 0 || position - key < window || key < sinks);
 }
 
 Matrix attend(const Matrix& q, const Matrix& k, const Matrix& v, const AttendShape& shape) {
@@ -55,7 +55,7 @@ Matrix attend(const Matrix& q, const Matrix& k, const Matrix& v, const AttendSha
     for (std::int64_t head = 0; head < shape.n_heads; ++head) {
       const std::int64_t first = head * shape.head_dim;
       attend_head(q.part(i, first, shape.head_dim), k, v, head / group, shape.first_position + i,
-                  shape.window, out.part(i, first, shape.head_dim));
+                  shape, out.part(i, first, shape.head_dim));
     }
   return out;
 }

@@ -13,10 +13,11 @@ struct AttendShape {
   std::int64_t head_dim = 1;
   std::int64_t first_position = 0;  // of query row 0; the keys begin at position 0
   std::int64_t window = 0;          // keys that a query sees, its own included; 0: all before it
+  std::int64_t sinks = 0;           // first keys that a window sees besides
 };
 
 /// Does the query at `position` see the key at position `key`?
-bool sees(std::int64_t position, std::int64_t key, std::int64_t window);
+bool sees(std::int64_t position, std::int64_t key, std::int64_t window, std::int64_t sinks = 0);
 
 /// For each query row and head: softmax over the keys it sees of q . k / sqrt(head_dim), times v.
 /// A query that sees no key gives zeros.

@@ -16,13 +16,13 @@ Rounding each(double (*round)(double)) {
   };
 }
 
-/// x becomes q * s: s = absmax / levels, itself rounded, q = x / s to the nearest integer.
+/// x becomes q * s: s = absmax / levels in f32, rounded again, q = x / s to the nearest integer.
 void round_group(std::span<double> group, double levels, double (*round_scale)(double)) {
   double largest = 0;
   for (const double x : group) largest = std::max(largest, std::abs(x));
-  const double scale = round_scale(largest / levels);
+  const double scale = round_scale(round_f32(largest / levels));
   for (double& x : group)
-    x = scale == 0 ? 0 : std::clamp(std::nearbyint(x / scale), -levels, levels) * scale;
+    x = scale == 0 ? 0 : round_f32(std::clamp(std::nearbyint(x / scale), -levels, levels) * scale);
 }
 
 Rounding groups(std::size_t length, double levels, double (*round_scale)(double)) {

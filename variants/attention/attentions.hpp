@@ -40,6 +40,9 @@ struct AttentionEntry {
   /// Bytes of scratch that a team of most_rows rows works in.
   std::int64_t (*scratch_bytes)(std::int32_t most_rows, std::int32_t head_dim,
                                 std::int32_t max_tokens);
+  /// Floats of Arguments::workspace, for `teams` that run at the same time.
+  std::int64_t (*workspace_floats)(std::int32_t most_rows, std::int32_t head_dim,
+                                   std::int32_t max_tokens, std::int32_t teams);
 };
 
 template <class Exec, AttentionId id>

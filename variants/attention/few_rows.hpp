@@ -46,7 +46,7 @@ struct FewScores {
       P sum[few_rows_block];
       for (P& x : sum) x = P::splat(0);
       for (std::int32_t c = 0; c < cache.head_dim; c += P::width) {
-        const P x = codec::load_padded<Codec, P::width>(k, c, cache.head_dim);
+        const P x = codec::load_padded<Codec, P::width>(k, c, cache.k_format());
         for (int r = 0; r < few_rows_block; ++r)
           sum[r] = sum[r] + x * P::load(q + r * channels + c);
       }
@@ -86,7 +86,7 @@ struct FewSums {
         }
         const std::byte* row = run.v;
         for (std::int32_t t = 0; t < run.n_rows; ++t, row += cache.v_row_bytes) {
-          const P v = codec::load_padded<Codec, P::width>(row, c, head_dim);
+          const P v = codec::load_padded<Codec, P::width>(row, c, cache.v_format());
           for (int r = 0; r < few_rows_block; ++r)
             sum[r] = sum[r] + v * P::splat(weights[(m + r) * s.score_stride + t]);
         }

@@ -27,7 +27,7 @@ struct ManyScores {
       float* out = s.tile + column + t;
       for (std::int32_t c = 0; c < channels; c += P::width) {
         float part[P::width];
-        codec::load_padded<Codec, P::width>(row, c, cache.head_dim).store(part);
+        codec::load_padded<Codec, P::width>(row, c, cache.k_format()).store(part);
         for (int i = 0; i < P::width; ++i) out[(c + i) * S::tile_tokens] = part[i];
       }
     });
@@ -93,33 +93,34 @@ struct ManySums {
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, run.n_rows), [&](std::int32_t t) {
       const std::byte* row = run.v + std::int64_t{t} * cache.v_row_bytes;
       for (std::int32_t c = 0; c < s.channels; c += P::width)
-        codec::load_padded<Codec, P::width>(row, c, cache.head_dim)
+        codec::load_padded<Codec, P::width>(row, c, cache.v_format())
             .store(s.tile + (column + t) * s.channels + c);
     });
   }
 
-  /// out[m] = scale[m] out[m] + sum_t p[m][t] V[t] over columns [begin, end) of the tile.
+  /// out[m] = scale[m] out[m] + sum_t p[m][t] V[t] over columns [begin, end) of the tile; without
+  /// the scale unless `rescale`.
   template <class Team>
   KOKKOS_INLINE_FUNCTION static void multiply(const Team& team, std::int32_t begin,
                                               std::int32_t end, const Scratch<Exec>& s,
-                                              const float* weights) {
+                                              const float* weights, bool rescale) {
     const std::int32_t pairs = s.channels / Scratch<Exec>::pair;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, pairs * (s.rows / S::row_block)),
                          [&](std::int32_t block) {
                            const std::int32_t c = block % pairs * Scratch<Exec>::pair;
                            const std::int32_t m = block / pairs * S::row_block;
-                           sum_block(s, m, c, weights + m * s.score_stride, begin, end);
+                           sum_block(s, m, c, weights + m * s.score_stride, begin, end, rescale);
                          });
   }
 
  private:
   KOKKOS_INLINE_FUNCTION static void sum_block(const Scratch<Exec>& s, std::int32_t m,
                                                std::int32_t c, const float* weights,
-                                               std::int32_t begin, std::int32_t end) {
+                                               std::int32_t begin, std::int32_t end, bool rescale) {
     P sum[S::row_block][2];
     float* out = s.out + m * s.channels + c;
     for (int r = 0; r < S::row_block; ++r) {
-      const P scale = P::splat(s.scale[m + r]);
+      const P scale = P::splat(rescale ? s.scale[m + r] : 1.0F);
       sum[r][0] = scale * P::load(out + r * s.channels);
       sum[r][1] = scale * P::load(out + r * s.channels + P::width);
     }

@@ -19,7 +19,15 @@ struct Online {
   template <class Exec, class Team>
   KOKKOS_INLINE_FUNCTION static void attend(const Team& team, const Arguments<Exec>& a,
                                             const Work& w, const Scratch<Exec>& s) {
-    for_each_tile<Exec>(w, [&](const Tile& tile) {
+    attend(team, a, w, s, 0, w.end);
+  }
+
+  /// Adds what is visible of positions [from, to) to the output so far.
+  template <class Exec, class Team>
+  KOKKOS_INLINE_FUNCTION static void attend(const Team& team, const Arguments<Exec>& a,
+                                            const Work& w, const Scratch<Exec>& s,
+                                            std::int32_t from, std::int32_t to) {
+    for_each_tile<Exec>(w, from, to, [&](const Tile& tile) {
       score_tile(team, a.cache, w, tile, s, s.scores);
       Kokkos::parallel_for(Kokkos::TeamVectorRange(team, w.n_rows),
                            [&](std::int32_t m) { rescale<Exec>(tile, w, s, m); });
@@ -37,12 +45,10 @@ struct Online {
     const float here = mask_row<Exec>(scores, tile.first, tile.n_columns(), w, m);
     const float highest = here > before ? here : before;
     constexpr float lowest = -Kokkos::Experimental::infinity_v<float>;
-    if (highest == lowest) {  // nothing visible yet: exp(-inf - -inf) would be NaN
-      for (std::int32_t t = 0; t < tile.n_columns(); ++t) scores[t] = 0;
-      return;
-    }
-    s.scale[m] = before == lowest ? 0.0F : Kokkos::exp(before - highest);
-    s.sum[m] = s.sum[m] * s.scale[m] + exponentials<Exec>(scores, tile.n_columns(), highest);
+    // Nothing visible yet, or all of it NaN, which must not vanish: exp(-inf - -inf) would be NaN.
+    const float below = highest == lowest ? 0.0F : highest;
+    s.scale[m] = before == lowest ? 1.0F : Kokkos::exp(before - highest);
+    s.sum[m] = s.sum[m] * s.scale[m] + exponentials<Exec>(scores, tile.n_columns(), below);
     s.highest[m] = highest;
   }
 };

@@ -22,6 +22,7 @@ struct Scratch {
   float* highest;  // [rows] running maximum
   float* sum;      // [rows] running sum of exponentials
   float* scale;    // [rows] what the output so far is multiplied by
+  float* extra;    // what the algorithm asks for besides
   std::int32_t rows;
   std::int32_t channels;
   std::int32_t score_stride;
@@ -61,8 +62,19 @@ struct Scratch {
     highest = tile + channels * S::tile_tokens;
     sum = highest + rows;
     scale = sum + rows;
+    extra = scale + rows;
   }
 };
+
+/// Nothing attended to yet: row m of the output zero.
+template <class Exec>
+KOKKOS_INLINE_FUNCTION void clear_row(const Scratch<Exec>& s, std::int32_t m) {
+  float* out = s.out + m * s.channels;
+  for (std::int32_t c = 0; c < s.channels; ++c) out[c] = 0;
+  s.highest[m] = -Kokkos::Experimental::infinity_v<float>;
+  s.sum[m] = 0;
+  s.scale[m] = 1;
+}
 
 /// Loads the queries of the work, scaled, and zeroes the padding and the output.
 template <class Exec, class Team>
@@ -71,11 +83,8 @@ KOKKOS_INLINE_FUNCTION void load_queries(const Team& team, const Arguments<Exec>
   const std::int32_t head_dim = a.cache.head_dim;
   Kokkos::parallel_for(Kokkos::TeamVectorRange(team, s.rows), [&](std::int32_t m) {
     float* q = s.q + m * s.channels;
-    float* out = s.out + m * s.channels;
-    for (std::int32_t c = 0; c < s.channels; ++c) q[c] = out[c] = 0;
-    s.highest[m] = -Kokkos::Experimental::infinity_v<float>;
-    s.sum[m] = 0;
-    s.scale[m] = 1;
+    for (std::int32_t c = 0; c < s.channels; ++c) q[c] = 0;
+    clear_row(s, m);
     if (m >= w.n_rows) return;
     const std::int32_t row = w.tile.first_row + m / w.n_heads;
     const std::int32_t column = (w.first_head + m % w.n_heads) * head_dim;

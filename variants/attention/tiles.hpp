@@ -51,7 +51,14 @@ KOKKOS_INLINE_FUNCTION void sum_tile(const Team& team, const LayerCache& cache, 
     });
     if (few) return;
     team.team_barrier();
-    ManySums<Exec>::multiply(team, tile.begin - tile.first, tile.n_columns(), s, weights);
+    const std::int32_t gap = tile.gap_begin - tile.first;
+    const std::int32_t after = tile.gap_end - tile.first;
+    const bool has_gap = gap < after;
+    ManySums<Exec>::multiply(team, tile.begin - tile.first, has_gap ? gap : tile.n_columns(), s,
+                             weights, true);
+    if (!has_gap) return;
+    team.team_barrier();
+    ManySums<Exec>::multiply(team, after, tile.n_columns(), s, weights, false);
   });
   team.team_barrier();
 }
@@ -79,10 +86,11 @@ KOKKOS_INLINE_FUNCTION float mask_row(float* scores, std::int32_t first, std::in
   using P = Pack<Shape<Exec>::width>;
   constexpr float lowest = -Kokkos::Experimental::infinity_v<float>;
   const std::int32_t begin = w.visible_begin(m) - first;
+  const std::int32_t after_sinks = w.sinks > first ? w.sinks - first : 0;
   std::int32_t end = w.position_of(m) + 1 - first;
   end = end < n ? end : n;
   const std::int32_t stop = (n + P::width - 1) / P::width * P::width;
-  for (std::int32_t t = 0; t < begin && t < stop; ++t) scores[t] = lowest;
+  for (std::int32_t t = after_sinks; t < begin && t < stop; ++t) scores[t] = lowest;
   for (std::int32_t t = end > 0 ? end : 0; t < stop; ++t) scores[t] = lowest;
   P highest = P::splat(lowest);
   for (std::int32_t t = 0; t < stop; t += P::width) highest = max(P::load(scores + t), highest);

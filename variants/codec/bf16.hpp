@@ -8,7 +8,6 @@
 namespace kvmeter::codec {
 
 struct BF16 : Plain<kvmeter::BF16> {
-  /// |decoded - x| <= relative_error |x| + absolute_error, for x in range.
   static constexpr double relative_error = 0x1p-8;
   static constexpr double absolute_error = 0x1p-134;  // half a step of the subnormals
 };

@@ -8,7 +8,6 @@
 namespace kvmeter::codec {
 
 struct F16 : Plain<kvmeter::F16> {
-  /// |decoded - x| <= relative_error |x| + absolute_error, for x in range.
   static constexpr double relative_error = 0x1p-11;
   static constexpr double absolute_error = 0x1p-25;  // half a step of the subnormals
 };

@@ -8,7 +8,6 @@
 namespace kvmeter::codec {
 
 struct F32 : Plain<float> {
-  /// |decoded - x| <= relative_error |x| + absolute_error, for x in range.
   static constexpr double relative_error = 0;
   static constexpr double absolute_error = 0;
 };

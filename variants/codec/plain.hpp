@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "harness/cache/layer_cache.hpp"
 #include "harness/exec/half.hpp"
 #include "harness/exec/pack.hpp"
 
@@ -21,6 +22,8 @@ template <>
 inline constexpr float largest_element<F16> = 65504.0F;
 template <>
 inline constexpr float largest_element<BF16> = 0x1.fep127F;
+template <>
+inline constexpr float largest_element<FP8E4M3> = FP8E4M3::largest;
 
 template <class Storage>
 struct Plain {
@@ -30,16 +33,22 @@ struct Plain {
   }
   KOKKOS_INLINE_FUNCTION static std::int32_t metadata_bytes(std::int32_t) { return 0; }
 
+  /// |decoded - x| <= relative_error |x| + largest_error (largest |x| of the row) + absolute_error,
+  /// for x in range; each codec declares the other two.
+  static constexpr double largest_error = 0;
+
   /// Stores row[0 .. head_dim), rounded to nearest even; what is out of range becomes the largest
   /// element.
-  KOKKOS_INLINE_FUNCTION static void encode_row(const float* row, std::int32_t head_dim,
+  KOKKOS_INLINE_FUNCTION static void encode_row(const float* row, const RowFormat& format,
                                                 std::byte* out) {
     auto* elements = reinterpret_cast<Storage*>(out);
-    for (std::int32_t i = 0; i < head_dim; ++i) elements[i] = round_to<Storage>(saturate(row[i]));
+    for (std::int32_t i = 0; i < format.head_dim; ++i)
+      elements[i] = round_to<Storage>(saturate(row[i]));
   }
 
   /// Element i of a stored row.
-  KOKKOS_INLINE_FUNCTION static float element(const std::byte* row, std::int32_t i) {
+  KOKKOS_INLINE_FUNCTION static float element(const std::byte* row, std::int32_t i,
+                                              const RowFormat& /*format*/) {
     return static_cast<float>(reinterpret_cast<const Storage*>(row)[i]);
   }
 
@@ -51,7 +60,8 @@ struct Plain {
 
   /// Elements first .. first + Width - 1, all inside the row; `first` is a multiple of Width.
   template <int Width>
-  KOKKOS_INLINE_FUNCTION static Pack<Width> load(const std::byte* row, std::int32_t first) {
+  KOKKOS_INLINE_FUNCTION static Pack<Width> load(const std::byte* row, std::int32_t first,
+                                                 const RowFormat& /*format*/) {
     return Pack<Width>::load(reinterpret_cast<const Storage*>(row) + first);
   }
 };
@@ -59,10 +69,11 @@ struct Plain {
 /// Elements first .. first + Width - 1 of a stored row, zeros past its end.
 template <class Codec, int Width>
 KOKKOS_INLINE_FUNCTION Pack<Width> load_padded(const std::byte* row, std::int32_t first,
-                                               std::int32_t head_dim) {
-  if (first + Width <= head_dim) return Codec::template load<Width>(row, first);
+                                               const RowFormat& format) {
+  if (first + Width <= format.head_dim) return Codec::template load<Width>(row, first, format);
   float part[Width] = {};
-  for (std::int32_t i = 0; first + i < head_dim; ++i) part[i] = Codec::element(row, first + i);
+  for (std::int32_t i = 0; first + i < format.head_dim; ++i)
+    part[i] = Codec::element(row, first + i, format);
   return Pack<Width>::load(part);
 }
 

@@ -4,13 +4,13 @@
 // overwrites them.
 #pragma once
 
-#include "harness/cache/placement.hpp"
+#include "harness/cache/blocks.hpp"
 
 namespace kvmeter::placement {
 
-class None final : public OneBlockEach {
+class None final : public Blocks {
  public:
-  using OneBlockEach::OneBlockEach;
+  explicit None(const PlacementSpec& spec) : Blocks(spec, spec.max_tokens, false) {}
   [[nodiscard]] bool keeps_past() const override { return false; }
 };
 

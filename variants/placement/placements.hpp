@@ -10,8 +10,9 @@
 
 namespace kvmeter {
 
+/// Named by type: `virtual` is no identifier.
 enum class PlacementId : std::int32_t {
-#define KVMETER_PLACEMENT(name, Type, help) name,
+#define KVMETER_PLACEMENT(name, Type, help) Type,
 #include "variants/placement/placements.def"
 #undef KVMETER_PLACEMENT
 };
@@ -19,7 +20,7 @@ enum class PlacementId : std::int32_t {
 inline std::unique_ptr<Placement> make_placement(PlacementId id, const PlacementSpec& spec) {
   switch (id) {
 #define KVMETER_PLACEMENT(name, Type, help) \
-  case PlacementId::name:                   \
+  case PlacementId::Type:                   \
     return std::make_unique<placement::Type>(spec);
 #include "variants/placement/placements.def"
 #undef KVMETER_PLACEMENT
@@ -30,6 +31,21 @@ inline std::unique_ptr<Placement> make_placement(PlacementId id, const Placement
 /// Do the rows of this placement outlive the step that wrote them?
 inline bool keeps_past(PlacementId id) {
   return make_placement(id, {})->keeps_past();
+}
+
+/// Does it keep only what later queries can see?
+inline bool forgets_beyond_window(PlacementId id) {
+  return make_placement(id, {})->forgets_beyond_window();
+}
+
+/// Do forked sequences share blocks?
+inline bool shares_blocks(PlacementId id) {
+  return make_placement(id, {})->shares_blocks();
+}
+
+/// Does it map memory page by page? The host alone can.
+inline bool maps_pages(PlacementId id) {
+  return make_placement(id, {})->maps_pages();
 }
 
 }  // namespace kvmeter

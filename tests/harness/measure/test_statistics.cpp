@@ -59,6 +59,26 @@ TEST_CASE("relative noise comes from the interval's width", "[cpu]") {
   CHECK_FALSE(relative_noise(std::vector<double>(12, 0.0)));
 }
 
+TEST_CASE("a power law gives its exponent and factor back", "[cpu]") {
+  const std::vector<double> x{1, 2, 8, 8, 32};
+  std::vector<double> y;
+  for (const double value : x) y.push_back(3 * std::pow(value, 1.5));
+  const PowerLaw law = power_law(x, y).value();
+  CHECK(law.exponent == Approx(1.5));
+  CHECK(law.factor == Approx(3));
+  const std::vector<double> uneven{3, 6, 20, 28, 96};  // least squares between two values at 8
+  CHECK(power_law(x, uneven).value().exponent == Approx(1).margin(0.01));
+}
+
+TEST_CASE("no power law goes through one value, zeros or nothing", "[cpu]") {
+  const std::vector<double> same{4, 4, 4}, rising{1, 2, 3}, with_zero{0, 1, 2};
+  CHECK_FALSE(power_law(same, rising));
+  CHECK_FALSE(power_law(with_zero, rising));
+  CHECK_FALSE(power_law(rising, with_zero));
+  CHECK_FALSE(power_law({}, {}));
+  CHECK(power_law(rising, same).value().exponent == Approx(0).margin(1e-12));
+}
+
 TEST_CASE("the interval covers the true median of any distribution", "[cpu]") {
   struct Case {
     double true_median;

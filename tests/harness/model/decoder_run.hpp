@@ -43,13 +43,16 @@ class DecoderRun {
   /// Sequences of up to max_tokens, any number of them in a step.
   DecoderRun(const Exec& exec, const ModelConfig& config, const Weights& weights,
              const Combination& combination, std::int64_t batch, std::int64_t max_tokens)
+      : DecoderRun(exec, config, weights, combination, cache_spec(config, batch, max_tokens)) {}
+  DecoderRun(const Exec& exec, const ModelConfig& config, const Weights& weights,
+             const Combination& combination, const CacheSpec& spec)
       : exec_(exec),
-        cache_(make_cache(exec, combination.recipe(), cache_spec(config, batch, max_tokens))),
-        decoder_(
-            exec, config, weights,
-            {batch * max_tokens, batch, max_tokens, batch * max_tokens, cache_->tile_queries()},
-            weights.embedding.element),
-        sequences_(static_cast<std::size_t>(batch)) {}
+        cache_(make_cache(exec, combination.recipe(), spec)),
+        decoder_(exec, config, weights,
+                 {spec.batch * spec.max_tokens, spec.batch, spec.max_tokens,
+                  spec.batch * spec.max_tokens, cache_->tile_queries()},
+                 weights.embedding.element),
+        sequences_(static_cast<std::size_t>(spec.batch)) {}
 
   /// Takes more tokens of some sequences in one step. \return logits of these tokens [n, vocab],
   /// one part after the other

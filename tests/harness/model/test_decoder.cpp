@@ -94,6 +94,47 @@ TEMPLATE_LIST_TEST_CASE("Prefill and decode give the logits of transformers at e
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("A ring of the window and a step gives the logits of transformers", "",
+                        TestExecs) {
+  const auto reference = GENERATE(from_range(reference_cases()));
+  const auto& attention = GENERATE(from_range(attentions));
+  const TestType exec;
+  const auto model = load(exec, reference);
+  const Expected& expected = model.expected;
+  const auto& windows = model.config.windows;
+  const std::int64_t window = windows.empty() ? 0 : std::ranges::max(windows);
+  if (window == 0 || window >= expected.prompt) return;
+  CAPTURE(reference, attention.name, window);
+  constexpr std::int64_t step = 5;
+  const Combination ring{{"ring", PlacementId::Ring}, codecs[0], codecs[0], attention};
+  CacheSpec spec = cache_spec(model.config, 1, expected.prompt + expected.n_new);
+  spec.max_step_tokens = step;
+  DecoderRun<TestType> run(exec, model.config, model.weights, ring, spec);
+  const double bound = tolerance * max_abs(expected.logits);
+  const auto ids = ids_of(expected.prompt_of(0));
+  for (std::int64_t first = 0; first < expected.prompt; first += step) {
+    const std::int64_t end = std::min(first + step, expected.prompt);
+    const auto logits = run.step({{0, Ids(ids.begin() + first, ids.begin() + end)}});
+    const auto wanted =
+        expected.logits_of(0).subspan(static_cast<std::size_t>(first * expected.vocab),
+                                      static_cast<std::size_t>((end - first) * expected.vocab));
+    CAPTURE(first);
+    CHECK_THAT(logits, AllClose(wanted, bound));
+  }
+  for (std::int64_t i = 0; i + 1 < expected.n_new; ++i) {
+    const auto chosen = expected.generated_of(0)[static_cast<std::size_t>(i)];
+    const auto logits = run.step({{0, Ids{chosen}}});
+    CAPTURE(i);
+    CHECK_THAT(logits, AllClose(expected.step_logits_of(0).subspan(
+                                    static_cast<std::size_t>((i + 1) * expected.vocab),
+                                    static_cast<std::size_t>(expected.vocab)),
+                                bound));
+  }
+  const std::int64_t row = model.config.kv_dim() * 2 * 4;  // K and V, f32
+  CHECK(run.cache().footprint().reserved_bytes ==
+        model.config.n_layers * std::min(window + step - 1, spec.max_tokens) * row);
+}
+
 /// Thread counts to try: 0 is whatever there is.
 template <class Exec>
 std::vector<std::int64_t> thread_counts() {

@@ -121,7 +121,7 @@ TEMPLATE_LIST_TEST_CASE("start forgets the run before", "", TestExecs) {
   session.run({{1, 2, 3, 4, 5, 6}, {7}});
   const auto first = session.generation.sequences();
   session.generation.start({{8}, {0, 1, 2}});
-  CHECK(session.cache->footprint().live_bytes == 0);
+  CHECK(session.cache->footprint().live_bytes() == 0);
   session.run({{8}, {0, 1, 2}});
   session.run({{1, 2, 3, 4, 5, 6}, {7}});
   CHECK(session.generation.sequences() == first);

@@ -2,15 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // SmolLM2-135M on real texts beside what transformers computed for it: run where those numbers
 // (KVMETER_SHARED) and the checkpoint (scripts/fetch_model smollm2-135m) are at hand.
+#include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "harness/model/safetensors_floats.hpp"
 #include "harness/run/expected.hpp"
 #include "harness/run/models.hpp"
+#include "tests/contract/all_variants.hpp"
+#include "tests/harness/run/quality_run.hpp"
 
 namespace kvmeter::run {
 namespace {
@@ -58,6 +63,16 @@ Difference nll_difference(const std::string& text, const std::string& element,
   return differences[0];
 }
 
+/// What that folder's results.json says of a text, and how far two correct implementations are
+/// apart in the mean likelihood (the table in its README, nats).
+nlohmann::json results_of(const std::string& text) {
+  std::ifstream file(text_file(text).parent_path() / "results.json");
+  return nlohmann::json::parse(file).at("texts").at(text);
+}
+const std::map<std::string_view, double> nll_scatter{{"f16", 0.00008},      {"bf16", 0.00049},
+                                                     {"int8_row", 0.00155}, {"int8", 0.00083},
+                                                     {"int4", 0.03313},     {"fp8_e4m3", 0.00832}};
+
 }  // namespace
 
 TEST_CASE("SmolLM2 in f32 gives every token's likelihood as transformers does", "[slow]") {
@@ -86,6 +101,32 @@ TEST_CASE("SmolLM2 in f32 continues texts with the tokens that transformers choo
   REQUIRE(differences.size() == 1);
   CHECK(differences[0].what == "greedy ids that differ");
   CHECK(differences[0].passed());
+}
+
+/// Means only: a last-bit difference flips roundings, which flip more in the next layer.
+TEST_CASE("SmolLM2 in f32 loses by rounded caches what it loses in transformers", "[slow]") {
+  const auto* text = GENERATE("gpl3", "pyref");
+  const nlohmann::json results = results_of(text);
+  std::vector<CodecId> codecs;
+  std::vector<std::string_view> names;
+  for (const test::CodecFacts& codec : test::codecs) {
+    if (!results.at("caches").contains(codec.name)) continue;
+    codecs.push_back(codec.id);
+    names.push_back(codec.name);
+  }
+  const Expected whole = nll_of(SafetensorsFile::open(text_file(text)), "nll_f32");
+  const auto ours = test::qualities(setup_for("f32", whole), codecs, whole.input_ids, 256);
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    const auto& theirs = results.at("caches").at(std::string(names[i]));
+    CAPTURE(text, names[i], ours[i].kl_max, theirs.at("kl_max").get<double>());
+    CHECK(ours[i].kl.n() == 2047);
+    CHECK(std::abs(ours[i].nll_reference.mean() - results.at("f32").at("nll_mean").get<double>()) <=
+          1e-5);
+    CHECK(ours[i].kl.mean() == Catch::Approx(theirs.at("kl_mean").get<double>()).epsilon(0.2));
+    CHECK(std::abs(ours[i].same_top.mean() - theirs.at("top1_agreement").get<double>()) <= 0.015);
+    CHECK(std::abs(ours[i].nll.mean() - theirs.at("nll_mean").get<double>()) <=
+          2 * nll_scatter.at(names[i]));
+  }
 }
 
 }  // namespace kvmeter::run

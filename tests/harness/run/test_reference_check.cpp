@@ -39,6 +39,12 @@ class FaultyCache final : public KvCache<Exec> {
     m_cache->truncate(slot, n_tokens);
   }
   void clear() override { m_cache->clear(); }
+  void fork(const Exec& exec, std::int32_t from, std::int32_t to, std::int32_t n_tokens) override {
+    m_cache->fork(exec, from, to, n_tokens);
+  }
+  void set_scales(std::int64_t layer, float k_scale, float v_scale) override {
+    m_cache->set_scales(layer, k_scale, v_scale);
+  }
   [[nodiscard]] CacheFootprint footprint() const override { return m_cache->footprint(); }
   [[nodiscard]] Cost cost(const StepPlan& plan) const override { return m_cache->cost(plan); }
   [[nodiscard]] std::int64_t scratch_bytes() const override { return m_cache->scratch_bytes(); }

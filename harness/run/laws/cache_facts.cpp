@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: kvmeter contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/laws/cache_facts.hpp"
+
+#include "harness/core/error.hpp"
+#include "harness/run/laws/element_bits.hpp"
+
+namespace kvmeter::laws {
+namespace {
+
+/// The element that really ran; where the record does not say, the one asked for.
+std::int64_t element_bits(const PointRecord& record, const std::string& key) {
+  const auto effective = record.values.find("effective_" + key);
+  const std::string name = effective != record.values.end()
+                               ? std::get<std::string>(effective->second)
+                               : std::get<std::string>(get(record.point, *find_point_key(key)));
+  const auto bits = find_element_bits(name);
+  KVMETER_EXPECTS(bits.has_value(), "{} = {}: its size is not known to verify", key, name);
+  return *bits;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> find_whole(const PointRecord& record, const std::string& name) {
+  const auto found = record.values.find(name);
+  if (found == record.values.end()) return std::nullopt;
+  const auto* value = std::get_if<std::int64_t>(&found->second);
+  return value == nullptr ? std::nullopt : std::optional(*value);
+}
+
+std::int64_t whole(const PointRecord& record, const std::string& name) {
+  const auto value = find_whole(record, name);
+  KVMETER_EXPECTS(value.has_value(), "{} is missing", name);
+  return *value;
+}
+
+CacheFacts cache_facts(const PointRecord& record) {
+  const auto shape = [&](const char* name) {
+    const std::int64_t value = whole(record, name);
+    KVMETER_EXPECTS(value > 0, "{} = {}: expected a number from 1", name, value);
+    return value;
+  };
+  const auto bytes = [&](const char* what) {
+    return whole(record, fmt::format("cache_{}_bytes", what));
+  };
+  return {.placement = record.point.cache,
+          .layers = shape("effective_n_layers"),
+          .kv_heads = shape("n_kv_heads"),
+          .head_dim = shape("head_dim"),
+          .batch = record.point.batch,
+          .tokens = whole(record, "cache_tokens"),
+          .kv_bits = element_bits(record, "k_element") + element_bits(record, "v_element"),
+          .formula = bytes("formula"),
+          .scale = bytes("scale"),
+          .shared = bytes("shared"),
+          .block_rounding = bytes("block_rounding"),
+          .reserve = bytes("reserve"),
+          .staging = bytes("staging"),
+          .table = bytes("table"),
+          .allocator = bytes("allocator"),
+          .live = bytes("live"),
+          .allocated = bytes("allocated"),
+          .metadata = bytes("metadata"),
+          .ledger = bytes("ledger"),
+          .unexplained = bytes("unexplained"),
+          .resident = record.point.backend == "cuda" ? std::nullopt
+                                                     : find_whole(record, "rss_cache_bytes")};
+}
+
+}  // namespace kvmeter::laws

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: kvmeter contributors
+// SPDX-License-Identifier: Apache-2.0
+// Scales of fp8 elements, measured: the largest |K| and |V| of each layer over the first prompt
+// become the largest number of the format.
+#pragma once
+
+#include "harness/run/session.hpp"
+
+namespace kvmeter::run {
+
+/// [n_layers]; empty unless the point has fp8 elements and fp8_scale = layer. What other tokens
+/// have beyond the largest saturates.
+template <class Exec>
+std::vector<LayerScales> measure_scales(const Exec& exec, Decoder<Exec>& decoder,
+                                        const Setup& setup,
+                                        const std::vector<std::vector<std::int32_t>>& prompts);
+
+}  // namespace kvmeter::run
