@@ -147,7 +147,8 @@ constexpr auto kMeasured = std::to_array<Row>({
     {"decode_max_difference", real, "1",
      "logits after all but one token of the first prompt and then that token, from those after all "
      "at once: worst difference over their largest value; prompts of up to 512 tokens"},
-    {"cache_rows_compared", int64, "1", "tokens x KV heads x layers whose K and V were compared, byte by byte"},
+    {"cache_rows_compared", int64, "1",
+     "tokens x KV heads x layers whose K and V were compared, byte by byte"},
     {"cache_rows_changed", int64, "1",
      "of them: not the same bytes after all decode steps of a generation as before: 0"},
     {"live_labels", text, "", "bytes alive after the last step by label, one a line"},
