@@ -24,7 +24,7 @@ Kokkos::InitializationSettings kokkos_settings() {
 
 /// Threads that wait for others at the end of a kernel spin for about 0.1 ms and then sleep, unless
 /// the user chose otherwise. libgomp's own 15 ms keep a processor from the very thread that is
-/// waited for where another program runs beside: a step then took 50 times as long. The library
+/// waited for where another program runs beside: a step then took 100 times as long. The library
 /// reads the variable before main, so that the program starts once more.
 void let_waiting_threads_sleep(char** argv) {
   if (getenv("GOMP_SPINCOUNT") != nullptr || getenv("OMP_WAIT_POLICY") != nullptr) return;
