@@ -11,9 +11,10 @@
 #include "harness/exec/threads.hpp"
 #include "variants/append.hpp"
 #include "variants/cache_layout.hpp"
+#include "variants/cache_memory.hpp"
+#include "variants/copy_list.hpp"
 #include "variants/copy_rows.hpp"
 #include "variants/footprint.hpp"
-#include "variants/row_memory.hpp"
 
 namespace kvmeter {
 namespace {
@@ -33,37 +34,6 @@ std::int32_t most_rows_of(const CacheSpec& spec) {
          attention::tile_queries<Exec>(n_heads, n_kv_heads);
 }
 
-/// Room for the copies of one kernel, on both sides.
-template <class Exec>
-struct CopyList {
-  Array1<BlockCopy, typename Exec::memory_space> device;
-  HostArray1<BlockCopy> host;
-
-  CopyList() = default;
-  CopyList(const Exec& exec, const std::string& label, std::int64_t n)
-      : device(allocate<decltype(device)>(exec, label, n)),
-        host(allocate<decltype(host)>(Kokkos::DefaultHostExecutionSpace(),
-                                      "kvmeter::host::block_copies", n)) {}
-
-  /// Copies [first, first + n) of a list, where kernels can read them.
-  auto upload(const Exec& exec, const BlockCopies& copies, std::size_t first, std::size_t n) {
-    if constexpr (!is_host_exec<Exec>) exec.fence("kvmeter::cache::copy: the list is written anew");
-    std::copy_n(copies.begin() + static_cast<std::ptrdiff_t>(first), n, host.data());
-    const auto part = std::make_pair<std::size_t>(0, std::size_t{n});
-    Kokkos::deep_copy(exec, Kokkos::subview(device, part), Kokkos::subview(host, part));
-    return Kokkos::subview(device, part);
-  }
-};
-
-/// Blocks with several owners are copied once, as far as the longest of them goes.
-void keep_one_of_each(BlockCopies& copies) {
-  std::sort(copies.begin(), copies.end(), [](const BlockCopy& a, const BlockCopy& b) {
-    return a.to != b.to ? a.to < b.to : a.n_tokens > b.n_tokens;
-  });
-  const auto same = [](const BlockCopy& a, const BlockCopy& b) { return a.to == b.to; };
-  copies.erase(std::unique(copies.begin(), copies.end(), same), copies.end());
-}
-
 template <class Exec>
 class BlockCache final : public KvCache<Exec> {
  public:
@@ -76,23 +46,20 @@ class BlockCache final : public KvCache<Exec> {
         m_recipe(recipe),
         m_spec(spec),
         m_layout(recipe, spec, AddressSpace::page_bytes()),
+        m_memory(exec, recipe, spec, m_layout, area()),
         m_attention(attention_entry<Exec>(recipe.attention)),
         m_teams(team_count(exec)),
-        m_layers(static_cast<std::size_t>(spec.n_layers)) {
-    if (maps_pages(recipe.placement) && !is_host_exec<Exec>)
-      unsupported(
-          "cache = virtual on a device: memory is mapped as it is touched on the host only");
-    for (LayerGroup& group : m_layout.groups()) {
+        m_brought(m_layout.groups().size()) {
+    for (const LayerGroup& group : m_layout.groups()) {
       m_tables.push_back(
           allocate<Table>(exec, area() + "block_table", m_spec.batch, group.pool.max_blocks));
       m_copies.emplace_back(exec, area() + "block_copies", m_layout.most_copies(group));
-      allocate_layers(exec, group);
     }
-    if (spec.offload_layers > 0) allocate_staging(exec);
-    m_workspace = allocate<decltype(m_workspace)>(
-        exec, "kvmeter::activations::attention_parts",
-        m_attention.workspace_floats(most_rows_of<Exec>(spec), int32(spec.head_dim),
-                                     int32(spec.max_tokens), m_teams));
+    const std::int64_t floats = m_attention.workspace_floats(
+        most_rows_of<Exec>(spec), int32(spec.head_dim), int32(spec.max_tokens), m_teams);
+    if (floats > 0)  // Kokkos counts a View of nothing as its header
+      m_workspace =
+          allocate<decltype(m_workspace)>(exec, "kvmeter::activations::attention_parts", floats);
   }
 
   [[nodiscard]] bool keeps_past() const override { return m_layout.keeps_past(); }
@@ -103,13 +70,7 @@ class BlockCache final : public KvCache<Exec> {
   void reserve(const Exec& exec, const StepPlan& plan) override {
     m_layout.reserve(plan);
     follow(exec);
-    if (m_spec.offload_layers == 0) return;
-    for (std::size_t i = 0; i < m_brought.size(); ++i) {
-      m_brought[i].clear();
-      for (const StepSequence& s : plan.sequences)
-        m_layout.add_brought(m_layout.groups()[i], s, m_brought[i]);
-      keep_one_of_each(m_brought[i]);
-    }
+    if (m_spec.offload_layers > 0) list_brought(plan);
   }
 
   void append(const Exec& exec, std::int64_t layer_index, const ProjectedRows<MemorySpace>& k,
@@ -123,9 +84,7 @@ class BlockCache final : public KvCache<Exec> {
     LayerCache rows = layer(layer_index);
     if (m_layout.offloaded(layer_index)) {
       const std::size_t group = m_layout.group_index(layer_index);
-      const LayerCache home = rows;
-      rows.k = m_staging_k.data();
-      rows.v = m_staging_v.data();
+      const LayerCache home = std::exchange(rows, m_memory.brought_in(rows));
       copy(exec, group, m_brought[group], home, rows);
     }
     const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(m_spec.head_dim)));
@@ -151,9 +110,7 @@ class BlockCache final : public KvCache<Exec> {
   }
 
   void set_scales(std::int64_t layer_index, float k_scale, float v_scale) override {
-    Layer& rows = m_layers[static_cast<std::size_t>(layer_index)];
-    rows.k_scale = k_scale;
-    rows.v_scale = v_scale;
+    m_memory.set_scales(layer_index, k_scale, v_scale);
   }
 
   [[nodiscard]] CacheFootprint footprint() const override { return m_layout.footprint(); }
@@ -168,21 +125,14 @@ class BlockCache final : public KvCache<Exec> {
 
   [[nodiscard]] LayerCache layer(std::int64_t index) const override {
     const std::size_t group = m_layout.group_index(index);
-    const PoolShape& pool = m_layout.groups()[group].pool;
-    const Layer& rows = m_layers[static_cast<std::size_t>(pool.shared_by_layers ? 0 : index)];
-    LayerCache handle = handle_of(rows, pool);
+    LayerCache handle = m_memory.layer(m_layout.groups()[group], index);
     handle.block_table = m_tables[group].data();
-    handle.max_blocks = pool.max_blocks;
+    handle.max_blocks = m_layout.groups()[group].pool.max_blocks;
     return handle;
   }
 
  private:
   using Table = Array2<std::int32_t, MemorySpace>;
-  struct Layer {
-    RowMemory<Exec> k, v;  // [n_blocks * n_kv_heads * block_tokens * row_bytes]
-    float k_scale = 1;
-    float v_scale = 1;
-  };
 
   static std::int32_t int32(std::int64_t n) { return static_cast<std::int32_t>(n); }
 
@@ -191,120 +141,46 @@ class BlockCache final : public KvCache<Exec> {
     return keeps_past() ? "kvmeter::cache::" : "kvmeter::activations::";
   }
 
-  [[nodiscard]] LayerCache handle_of(const Layer& rows, const PoolShape& pool) const {
-    LayerCache handle;
-    handle.k = rows.k.data();
-    handle.v = rows.v.data();
-    handle.block_tokens = pool.block_tokens;
-    handle.n_kv_heads = int32(m_spec.n_kv_heads);
-    handle.head_dim = int32(m_spec.head_dim);
-    handle.k_row_bytes = int32(row_bytes(m_recipe.k_codec, m_spec.head_dim));
-    handle.v_row_bytes = int32(row_bytes(m_recipe.v_codec, m_spec.head_dim));
-    handle.k_codec = m_recipe.k_codec;
-    handle.v_codec = m_recipe.v_codec;
-    handle.k_scale = rows.k_scale;
-    handle.v_scale = rows.v_scale;
-    return handle;
-  }
-
-  [[nodiscard]] std::int64_t pool_bytes(CodecId codec, std::int64_t rows) const {
-    return rows * m_spec.n_kv_heads * row_bytes(codec, m_spec.head_dim);
-  }
-
-  RowMemory<Exec> allocate_rows(const Exec& exec, RowPlace place, const std::string& label,
-                                std::int64_t bytes) const {
-    RowMemory<Exec> memory(exec, place, area() + label, bytes);
-    if (m_spec.fill && place != RowPlace::mapped)
-      fill_bytes(exec, memory.data(), bytes, *m_spec.fill);
-    return memory;
-  }
-
-  [[nodiscard]] RowPlace place_of(const LayerGroup& group, std::int64_t layer) const {
-    if (m_layout.offloaded(layer)) return RowPlace::host_side;
-    return group.placement->maps_pages() ? RowPlace::mapped : RowPlace::device;
-  }
-
-  void allocate_layer(const Exec& exec, const LayerGroup& group, std::int64_t index, Layer& rows) {
-    const RowPlace place = place_of(group, index);
-    const std::string prefix = place == RowPlace::host_side ? "offloaded_" : "";
-    rows.k =
-        allocate_rows(exec, place, prefix + "k", pool_bytes(m_recipe.k_codec, group.pool.rows()));
-    rows.v =
-        allocate_rows(exec, place, prefix + "v", pool_bytes(m_recipe.v_codec, group.pool.rows()));
-  }
-
-  void allocate_layers(const Exec& exec, const LayerGroup& group) {
-    for (const std::int64_t layer : group.layers) {
-      allocate_layer(exec, group, layer, m_layers[static_cast<std::size_t>(layer)]);
-      if (group.pool.shared_by_layers) return;
-    }
-  }
-
-  void allocate_staging(const Exec& exec) {
-    m_brought.resize(m_layout.groups().size());
-    const std::int64_t rows = m_layout.staging_rows();
-    m_staging_k =
-        allocate_rows(exec, RowPlace::device, "staging_k", pool_bytes(m_recipe.k_codec, rows));
-    m_staging_v =
-        allocate_rows(exec, RowPlace::device, "staging_v", pool_bytes(m_recipe.v_codec, rows));
-  }
-
   /// Lets memory and tables follow what the placements have decided.
   void follow(const Exec& exec) {
     for (std::size_t i = 0; i < m_layout.groups().size(); ++i) {
       LayerGroup& group = m_layout.groups()[i];
       if (group.placement->pool() != group.pool) resize(exec, i);
-      follow_pages(exec, group);
+      m_memory.follow_pages(exec, m_layout, group);
       for (const std::int64_t index : group.layers)
         if (!group.copies.empty()) copy(exec, i, group.copies, layer(index), layer(index));
       group.copies.clear();
-      if (!group.table.changed) continue;
-      const Kokkos::View<const std::int32_t**, Kokkos::LayoutRight, Kokkos::HostSpace,
-                         Kokkos::MemoryUnmanaged>
-          ids(group.table.ids.data(), m_tables[i].extent(0), m_tables[i].extent(1));
-      Kokkos::deep_copy(exec, m_tables[i], ids);
-      group.table.changed = false;
+      if (std::exchange(group.table.changed, false)) upload_table(exec, i);
     }
   }
 
-  /// Layer by layer: new memory, copies of the rows that are held, then the old memory goes.
+  void upload_table(const Exec& exec, std::size_t i) {
+    const Kokkos::View<const std::int32_t**, Kokkos::LayoutRight, Kokkos::HostSpace,
+                       Kokkos::MemoryUnmanaged>
+        ids(m_layout.groups()[i].table.ids.data(), m_tables[i].extent(0), m_tables[i].extent(1));
+    Kokkos::deep_copy(exec, m_tables[i], ids);
+  }
+
   void resize(const Exec& exec, std::size_t i) {
     LayerGroup& group = m_layout.groups()[i];
     const PoolShape before = std::exchange(group.pool, group.placement->pool());
     BlockCopies held;
-    for (std::int32_t slot = 0; slot < m_spec.batch && before.rows() > 0; ++slot)
+    for (std::int32_t slot = 0; slot < m_spec.batch; ++slot)
       held.push_back({slot, slot, std::min(group.placement->length(slot), before.block_tokens)});
-    if (group.pool.rows() == 0) held.clear();
-    for (const std::int64_t index : group.layers) {
-      Layer& rows = m_layers[static_cast<std::size_t>(index)];
-      Layer next = rows;
-      allocate_layer(exec, group, index, next);
-      copy(exec, i, held, handle_of(rows, before), handle_of(next, group.pool));
-      exec.fence("kvmeter::cache::resize: the old memory goes");
-      rows = std::move(next);
-    }
-    if (m_spec.offload_layers > 0) allocate_staging(exec);
+    if (before.rows() == 0 || group.pool.rows() == 0) held.clear();
+    m_memory.resize(
+        exec, m_layout, group, before,
+        [&](const LayerCache& from, const LayerCache& to) { copy(exec, i, held, from, to); });
   }
 
-  void follow_pages(const Exec& exec, LayerGroup& group) {
-    const auto memory = [&](std::int64_t layer, std::size_t kv) -> RowMemory<Exec>& {
-      Layer& rows = m_layers[static_cast<std::size_t>(layer)];
-      return kv == 0 ? rows.k : rows.v;
-    };
-    m_layout.follow_pages(
-        group,
-        [&](std::size_t kv, std::int64_t first, std::int64_t n) {
-          for (const std::int64_t layer : group.layers) {
-            memory(layer, kv).mapped().map(first, n);
-            const std::int64_t page = AddressSpace::page_bytes();
-            if (m_spec.fill)
-              fill_bytes(exec, memory(layer, kv).data() + first * page, n * page, *m_spec.fill);
-          }
-        },
-        [&](std::size_t kv, std::int64_t first, std::int64_t n) {
-          exec.fence("kvmeter::cache::unmap: pages go");
-          for (const std::int64_t layer : group.layers) memory(layer, kv).mapped().unmap(first, n);
-        });
+  /// The copies that bring an offloaded layer's rows in, for all layers of the step.
+  void list_brought(const StepPlan& plan) {
+    for (std::size_t i = 0; i < m_brought.size(); ++i) {
+      m_brought[i].clear();
+      for (const StepSequence& s : plan.sequences)
+        m_layout.add_brought(m_layout.groups()[i], s, m_brought[i]);
+      keep_one_of_each(m_brought[i]);
+    }
   }
 
   /// As many kernels as the list of copies on the device takes.
@@ -323,21 +199,27 @@ class BlockCache final : public KvCache<Exec> {
   CacheRecipe m_recipe;
   CacheSpec m_spec;
   CacheLayout m_layout;
+  CacheMemory<Exec> m_memory;
   AttentionEntry<Exec> m_attention;
   std::int32_t m_teams;
-  std::vector<Layer> m_layers;           // [n_layers]
-  std::vector<Table> m_tables;           // by group: [batch, max_blocks]
-  std::vector<CopyList<Exec>> m_copies;  // by group
-  std::vector<BlockCopies> m_brought;    // by group: of the step, into the staging buffer
-  RowMemory<Exec> m_staging_k, m_staging_v;
+  std::vector<BlockCopies> m_brought;      // by group: of the step, into the staging buffer
+  std::vector<Table> m_tables;             // by group: [batch, max_blocks]
+  std::vector<CopyList<Exec>> m_copies;    // by group
   Array1<float, MemorySpace> m_workspace;  // of the attention
 };
+
+template <class Exec>
+void check_pages(const CacheRecipe& recipe) {
+  if (maps_pages(recipe.placement) && !is_host_exec<Exec>)
+    unsupported("cache = virtual on a device: memory is mapped as it is touched on the host only");
+}
 
 }  // namespace
 
 template <class Exec>
 std::unique_ptr<KvCache<Exec>> make_cache(const Exec& exec, const CacheRecipe& recipe,
                                           const CacheSpec& spec) {
+  check_pages<Exec>(recipe);
   return std::make_unique<BlockCache<Exec>>(exec, recipe, spec);
 }
 

@@ -57,14 +57,18 @@ void CacheLayout::add_group(std::int64_t window, std::int64_t page_bytes) {
 }
 
 void CacheLayout::reserve(const StepPlan& plan) {
+  if (m_groups.size() > 1)
+    for (const LayerGroup& group : m_groups) group.placement->check(plan);
   for (LayerGroup& group : m_groups) group.placement->reserve(plan, group.table, group.copies);
 }
 
 void CacheLayout::truncate(std::int32_t slot, std::int32_t n_tokens) {
+  for (const LayerGroup& group : m_groups) group.placement->check_kept(slot, n_tokens);
   for (LayerGroup& group : m_groups) group.placement->truncate(slot, n_tokens, group.table);
 }
 
 void CacheLayout::fork(std::int32_t from, std::int32_t to, std::int32_t n_tokens) {
+  for (const LayerGroup& group : m_groups) group.placement->check_kept(from, n_tokens);
   for (LayerGroup& group : m_groups)
     group.placement->fork(from, to, n_tokens, group.table, group.copies);
 }

@@ -28,6 +28,7 @@ class CacheLayout {
   /// \param page_bytes of placements that map pages
   CacheLayout(const CacheRecipe& recipe, const CacheSpec& spec, std::int64_t page_bytes);
 
+  /// As a placement does, in all groups or, throwing Error, in none.
   void reserve(const StepPlan& plan);
   void truncate(std::int32_t slot, std::int32_t n_tokens);
   void fork(std::int32_t from, std::int32_t to, std::int32_t n_tokens);

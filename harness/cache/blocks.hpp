@@ -33,9 +33,13 @@ class Blocks : public Placement {
 
   [[nodiscard]] bool shares_blocks() const override { return m_shares; }
 
+  void check(const StepPlan& plan) const override {
+    Placement::check(plan);
+    check_free(plan);
+  }
+
   void reserve(const StepPlan& plan, BlockTable& table, BlockCopies& copies) override {
     check(plan);
-    check_free(plan);
     for (const StepSequence& s : plan.sequences) {
       truncate(s.slot, s.first_position, table);
       own_first_block(s, table, copies);
@@ -71,9 +75,9 @@ class Blocks : public Placement {
 
   [[nodiscard]] PoolUse use() const override {
     PoolUse use;
+    use.kept = total_length();
     std::vector<std::int32_t> held(static_cast<std::size_t>(m_pool.size()), 0);  // by block
     for (std::int32_t slot = 0; slot < spec().batch; ++slot) {
-      use.kept += length(slot);
       std::int32_t left = length(slot);
       for (const std::int32_t id : m_blocks[static_cast<std::size_t>(slot)]) {
         std::int32_t& most = held[static_cast<std::size_t>(id)];

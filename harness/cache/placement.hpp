@@ -5,7 +5,9 @@
 // have the same window.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "harness/cache/step_plan.hpp"
@@ -92,6 +94,25 @@ class Placement {
   /// Is memory mapped only where rows are, within address space for the whole pool?
   [[nodiscard]] virtual bool maps_pages() const { return false; }
 
+  /// Throws Error where reserve() would: a sequence beyond max_tokens, a position left out before
+  /// the step's, no room.
+  virtual void check(const StepPlan& plan) const {
+    for (const StepSequence& s : plan.sequences) {
+      KVMETER_EXPECTS(s.slot >= 0 && s.slot < m_spec.batch,
+                      "sequence {}; the cache was built for {} of them", s.slot, m_spec.batch);
+      KVMETER_EXPECTS(s.first_position + s.n_tokens <= m_spec.max_tokens,
+                      "sequence {} reaches {} tokens; the cache was built for {}", s.slot,
+                      s.first_position + s.n_tokens, m_spec.max_tokens);
+      KVMETER_EXPECTS(!keeps_past() || s.first_position <= length(s.slot),
+                      "sequence {}: a step from position {} on; the cache holds {} tokens", s.slot,
+                      s.first_position, length(s.slot));
+    }
+  }
+
+  /// Throws Error where a sequence cannot go on from n_tokens, as truncate() and fork() let it:
+  /// keys that its next token sees are gone.
+  virtual void check_kept(std::int32_t /*slot*/, std::int32_t /*n_tokens*/) const {}
+
   /// Writes the table entries that the step's positions need, and adds copies that must be made
   /// before its rows are written. Throws Error, and changes nothing, when that is not possible.
   virtual void reserve(const StepPlan& plan, BlockTable& table, BlockCopies& copies) = 0;
@@ -117,24 +138,24 @@ class Placement {
     m_lengths[static_cast<std::size_t>(slot)] = n_tokens;
   }
 
-  /// Every sequence within max_tokens, and no position left out before the step's.
-  void check(const StepPlan& plan) const {
-    for (const StepSequence& s : plan.sequences) {
-      KVMETER_EXPECTS(s.slot >= 0 && s.slot < m_spec.batch,
-                      "sequence {}; the cache was built for {} of them", s.slot, m_spec.batch);
-      KVMETER_EXPECTS(s.first_position + s.n_tokens <= m_spec.max_tokens,
-                      "sequence {} reaches {} tokens; the cache was built for {}", s.slot,
-                      s.first_position + s.n_tokens, m_spec.max_tokens);
-      KVMETER_EXPECTS(!keeps_past() || s.first_position <= length(s.slot),
-                      "sequence {}: a step from position {} on; the cache holds {} tokens", s.slot,
-                      s.first_position, length(s.slot));
-    }
-  }
   void check_fork(std::int32_t from, std::int32_t to, std::int32_t n_tokens) const {
     KVMETER_EXPECTS(from != to && length(to) == 0, "fork into sequence {}, which holds {} tokens",
                     to, length(to));
     KVMETER_EXPECTS(n_tokens <= length(from), "fork of {} tokens; sequence {} has {}", n_tokens,
                     from, length(from));
+  }
+
+  /// Tokens over all sequences, of each at most so many.
+  [[nodiscard]] std::int64_t total_length(
+      std::int32_t at_most = std::numeric_limits<std::int32_t>::max()) const {
+    std::int64_t total = 0;
+    for (const std::int32_t length : m_lengths) total += std::min(length, at_most);
+    return total;
+  }
+
+  /// Where sequences have rows of their own and nothing is rounded to blocks.
+  [[nodiscard]] static PoolUse own_rows(std::int64_t kept, std::int64_t all) {
+    return {kept, kept, kept, all};
   }
 
  private:

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -37,6 +38,15 @@ struct PointRecord {
   std::map<std::string, RecordValue> values;  // every other per-point variable of the schema
   std::vector<Sample> samples;
 };
+
+/// The value of that name, where there is one of that type.
+template <class T>
+std::optional<T> find_value(const PointRecord& record, const std::string& name) {
+  const auto found = record.values.find(name);
+  if (found == record.values.end()) return std::nullopt;
+  const auto* value = std::get_if<T>(&found->second);
+  return value == nullptr ? std::nullopt : std::optional(*value);
+}
 
 /// Global attributes of a result file, e.g. {"git_commit", "..."}; numbers stay numbers.
 using Attributes = std::map<std::string, RecordValue>;

@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <span>
 
-#include "harness/exec/counter_random.hpp"
 #include "harness/exec/spaces.hpp"
 
 namespace kvmeter {
-
 namespace {
 
 /// Tokens of one sequence in a step of the prefill.
@@ -28,19 +26,6 @@ std::int64_t most_rows(const GenerationSpec& spec) {
                    std::min(chunk_of(spec), spec.shared_prefix_tokens), checked});
 }
 
-/// Made-up elements of standard deviation 1, as those of K and V after norms are about.
-template <class MemorySpace>
-struct MakeUpRows {
-  Array2<float, MemorySpace> rows;
-
-  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t index) const {
-    const auto columns = static_cast<std::int64_t>(rows.extent(1));
-    const double root3 = 1.7320508075688772;
-    const double u = uniform01(splitmix64(static_cast<std::uint64_t>(index)));
-    rows(index / columns, index % columns) = static_cast<float>(root3 * (2 * u - 1));
-  }
-};
-
 }  // namespace
 
 StepLimits step_limits(const GenerationSpec& spec, std::int32_t tile_queries) {
@@ -50,20 +35,13 @@ StepLimits step_limits(const GenerationSpec& spec, std::int32_t tile_queries) {
 template <class Exec>
 Generation<Exec>::Generation(const Exec& exec, const GenerationSpec& spec, Decoder<Exec>& decoder,
                              KvCache<Exec>& cache)
-    : m_exec(exec), m_spec(spec), m_decoder(decoder), m_cache(cache) {
-  using MemorySpace = typename Exec::memory_space;
-  const auto ids = [&](const char* label, std::int64_t n) {
-    return allocate<Array1<std::int32_t, MemorySpace>>(
-        exec, std::string("kvmeter::activations::") + label, n);
-  };
-  m_ids = ids("sampled_ids", spec.batch);
-  m_host_ids = Kokkos::create_mirror_view(Kokkos::HostSpace{}, m_ids);
-  if (spec.synthetic_prefill) make_up_rows();
-  if (spec.sampling.greedy) return;
-  m_draws = ids("draws", 2 * spec.batch);
-  m_host_draws = Kokkos::create_mirror_view(Kokkos::HostSpace{}, m_draws);
-  m_weights = allocate<Array2<float, MemorySpace>>(exec, "kvmeter::activations::sampling_weights",
-                                                   spec.batch, decoder.config().vocab_size);
+    : m_exec(exec),
+      m_spec(spec),
+      m_decoder(decoder),
+      m_cache(cache),
+      m_choice(exec, spec.sampling, spec.batch, decoder.config().vocab_size) {
+  if (spec.synthetic_prefill)
+    m_made_up.emplace(exec, decoder.config().kv_dim(), cache.tile_queries());
 }
 
 template <class Exec>
@@ -79,18 +57,6 @@ void Generation<Exec>::start(std::vector<std::vector<std::int32_t>> prompts) {
   for (auto& sequence : m_sequences)
     sequence.reserve(sequence.size() + static_cast<std::size_t>(m_spec.max_new_tokens));
   m_cache.clear();
-}
-
-template <class Exec>
-void Generation<Exec>::make_up_rows() {
-  const std::int64_t columns = 2 * m_decoder.config().kv_dim();
-  m_made_up = allocate<decltype(m_made_up)>(m_exec, "kvmeter::activations::made_up_rows",
-                                            made_up_rows, columns);
-  m_made_up_plan.emplace(m_exec, made_up_rows, 1, m_cache.tile_queries());
-  const Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>> policy(m_exec, 0,
-                                                                          made_up_rows * columns);
-  Kokkos::parallel_for("kvmeter::model::make_up_rows", policy,
-                       MakeUpRows<typename Exec::memory_space>{m_made_up});
 }
 
 template <class Exec>
@@ -124,26 +90,10 @@ void Generation<Exec>::take_in(std::size_t n_sequences, std::int64_t from, std::
           prompt.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first)));
     }
     m_taken_in += m_plan.n_rows();
-    m_spec.synthetic_prefill ? take_in_made_up() : step();
-  }
-}
-
-/// Made-up rows for the plan's positions, one sequence after the other.
-template <class Exec>
-void Generation<Exec>::take_in_made_up() {
-  m_cache.reserve(m_exec, m_plan);
-  const std::int64_t kv_dim = m_decoder.config().kv_dim();
-  for (const StepSequence& s : m_plan.sequences) {
-    StepPlan one;
-    one.sequences.push_back(s);
-    const auto plan = m_made_up_plan->upload(m_exec, one);
-    const auto rows = [&](std::int64_t first) -> ProjectedRows<typename Exec::memory_space> {
-      return Kokkos::subview(m_made_up, std::pair<std::int64_t, std::int64_t>(0, s.n_tokens),
-                             std::make_pair(first, first + kv_dim));
-    };
-    for (std::int64_t layer = 0; layer < m_decoder.config().n_layers; ++layer)
-      m_cache.append(m_exec, layer, rows(0), rows(kv_dim), plan);
-    m_exec.fence("kvmeter::model::generation: the plan is written anew");
+    if (m_made_up)
+      m_made_up->append(m_exec, m_plan, m_decoder.config().n_layers, m_cache);
+    else
+      step();
   }
 }
 
@@ -182,28 +132,10 @@ bool Generation<Exec>::ends(const StepSequence& s) const {
 template <class Exec>
 void Generation<Exec>::sample() {
   m_logits = m_decoder.last_logits(m_exec);
-  const std::size_t n = m_plan.sequences.size();
-  const auto part = [](const auto& array, std::size_t first, std::size_t count) {
-    return Kokkos::subview(array, std::make_pair(first, first + count));
-  };
-  ops::SamplingArguments<typename Exec::memory_space> arguments{
-      m_logits, m_weights, {}, {}, part(m_ids, 0, n)};
-  if (!m_spec.sampling.greedy) {
-    for (std::size_t i = 0; i < n; ++i) {
-      const StepSequence& s = m_plan.sequences[i];
-      m_host_draws(i) = s.slot;
-      m_host_draws(n + i) = s.first_position + s.n_tokens - 1;
-    }
-    Kokkos::deep_copy(m_exec, part(m_draws, 0, 2 * n), part(m_host_draws, 0, 2 * n));
-    arguments.slots = part(m_draws, 0, n);
-    arguments.positions = part(m_draws, n, n);
-  }
-  ops::sample(m_exec, m_spec.sampling, arguments);
-  Kokkos::deep_copy(m_exec, part(m_host_ids, 0, n), part(m_ids, 0, n));
-  m_exec.fence("kvmeter::model::generation: the host reads the sampled ids");
-  for (std::size_t i = 0; i < n; ++i)
+  const auto& ids = m_choice.choose(m_exec, m_plan, m_logits);
+  for (std::size_t i = 0; i < m_plan.sequences.size(); ++i)
     if (ends(m_plan.sequences[i]))
-      m_sequences[static_cast<std::size_t>(m_plan.sequences[i].slot)].push_back(m_host_ids(i));
+      m_sequences[static_cast<std::size_t>(m_plan.sequences[i].slot)].push_back(ids(i));
 }
 
 template <class Exec>

@@ -5,12 +5,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "harness/model/decoder.hpp"
-#include "harness/ops/sampling.hpp"
+#include "harness/model/made_up_rows.hpp"
+#include "harness/model/token_choice.hpp"
 
 namespace kvmeter {
 
@@ -26,9 +26,6 @@ struct GenerationSpec {
   bool ignore_eos = true;
   ops::SamplingParameters sampling;
 };
-
-/// Rows that a synthetic prefill makes up; it uses them again and again.
-inline constexpr std::int64_t made_up_rows = 256;
 
 /// Prompt tokens of each sequence that a check before the generation may take in at once.
 inline constexpr std::int64_t most_checked_tokens = 24;
@@ -76,8 +73,6 @@ class Generation {
   void step();
   void sample();
   void take_in(std::size_t n_sequences, std::int64_t from, std::int64_t to);
-  void take_in_made_up();
-  void make_up_rows();
   [[nodiscard]] bool ends(const StepSequence& part) const;
   [[nodiscard]] bool goes_on(std::size_t sequence) const;
 
@@ -89,15 +84,9 @@ class Generation {
   std::vector<std::vector<std::int32_t>> m_sequences;
   std::vector<std::size_t> m_prompt_tokens;  // [batch]
   Array2<float, typename Exec::memory_space> m_logits;
-  Array2<float, typename Exec::memory_space> m_weights;  // [batch, vocab_size] for sampling
-  Array1<std::int32_t, typename Exec::memory_space>
-      m_draws;  // [2, batch] slot and position of each draw
-  Array1<std::int32_t, typename Exec::memory_space> m_ids;  // [batch]
-  HostArray1<std::int32_t> m_host_draws;
-  HostArray1<std::int32_t> m_host_ids;
   std::int64_t m_taken_in = 0;
-  std::optional<PlanBuffer<Exec>> m_made_up_plan;
-  Array2<float, typename Exec::memory_space> m_made_up;  // [made_up_rows, 2 kv_dim]
+  TokenChoice<Exec> m_choice;
+  std::optional<MadeUpRows<Exec>> m_made_up;  // where the prefill is synthetic
 };
 
 }  // namespace kvmeter

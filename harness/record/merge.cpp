@@ -25,9 +25,8 @@ bool is_better(const PointRecord& a, const PointRecord& b) {
 }
 
 std::int64_t order_of(const PointRecord& record) {
-  const auto found = record.values.find("order");
   const auto last = std::numeric_limits<std::int64_t>::max();
-  return found == record.values.end() ? last : std::get<std::int64_t>(found->second);
+  return find_value<std::int64_t>(record, "order").value_or(last);
 }
 
 std::vector<PointRecord> in_order(std::map<std::string, PointRecord>&& by_hash) {

@@ -6,6 +6,8 @@
 #include <array>
 
 #include "harness/exec/spaces.hpp"
+#include "harness/run/cache_setup.hpp"
+#include "harness/run/prompts.hpp"
 #include "harness/run/quality.hpp"
 
 namespace kvmeter::run {
@@ -29,6 +31,14 @@ CacheSpec for_one_sequence(CacheSpec spec, std::int64_t n_tokens, std::int64_t c
 }
 
 }  // namespace
+
+QualityPass quality_pass(const Setup& s) {
+  const std::int64_t n = s.point.prompt_tokens;
+  const std::int64_t chunk = std::min(quality_chunk, n);
+  return {reference_recipe, with_past(s.recipe),
+          for_one_sequence(cache_spec(s.config, 1, n), n, chunk),
+          for_one_sequence(s.cache, n, chunk), chunk};
+}
 
 bool has_quality(const Setup& s) {
   return !s.point.text.empty() && !s.random_weights() && !s.point.tie_layers &&
@@ -54,19 +64,17 @@ void measure_quality(const Setup& s, Session<Exec>& session, WeightsStore& weigh
   session.generation.reset();
   session.cache.reset();
   session.decoder.reset();
-  const std::int64_t n_tokens = s.point.prompt_tokens;
-  const std::int64_t chunk = std::min(quality_chunk, n_tokens);
+  const QualityPass pass = quality_pass(s);
   const Exec& exec = session.exec;
-  const auto reference = make_cache(
-      exec, reference_recipe, for_one_sequence(cache_spec(s.config, 1, n_tokens), n_tokens, chunk));
-  const auto cache =
-      make_cache(exec, with_past(s.recipe), for_one_sequence(s.cache, n_tokens, chunk));
+  const auto reference = make_cache(exec, pass.reference_recipe, pass.reference);
+  const auto cache = make_cache(exec, pass.recipe, pass.cache);
   session.set_scales(*cache);
   Decoder<Exec> decoder(exec, s.config, weights.get(exec, s),
-                        quality_limits(n_tokens, chunk, cache->tile_queries()), s.element);
+                        quality_limits(pass.cache.max_tokens, pass.chunk, cache->tile_queries()),
+                        s.element);
   const std::array<KvCache<Exec>*, 1> caches{cache.get()};
   const auto results = evaluate_quality<Exec>(exec, decoder, *reference, caches,
-                                              scored_prompts(make_prompts(s)), chunk);
+                                              scored_prompts(make_prompts(s)), pass.chunk);
   put_quality(results.front(), record);
 }
 

@@ -20,15 +20,24 @@ inline constexpr std::int64_t most_quality_tokens = 8192;
 /// it, and only computed rows of K and V.
 bool has_quality(const Setup& setup);
 
+/// What the pass runs one sequence through at a time.
+struct QualityPass {
+  CacheRecipe reference_recipe, recipe;
+  CacheSpec reference, cache;
+  std::int64_t chunk = 1;  // tokens of a step
+};
+
+/// The reference (contiguous, f32, two_pass) sees the windows of the model, the point's cache those
+/// of the point, so that what a window leaves out shows. A point without a cache is evaluated as
+/// contiguous, whose logits are the same bits (tests/contract).
+QualityPass quality_pass(const Setup& setup);
+
 /// The distinct prompts that are scored, in their order. [n][prompt_tokens]
 std::vector<std::vector<std::int32_t>> scored_prompts(
     const std::vector<std::vector<std::int32_t>>& prompts);
 
-/// Puts n_scored, nll_mean, kl_mean and so on into the record. The reference (contiguous, f32,
-/// two_pass) sees the windows of the model, the point's cache those of the point, so that what a
-/// window leaves out shows. A point without a cache is evaluated as contiguous, whose logits are
-/// the same bits (tests/contract). Frees decoder, cache and generation of the session first: the
-/// pass has its own, for one sequence at a time, and shares the weights.
+/// Puts n_scored, nll_mean, kl_mean and so on into the record. Frees decoder, cache and generation
+/// of the session first: the pass has its own, for one sequence at a time, and shares the weights.
 template <class Exec>
 void measure_quality(const Setup& setup, Session<Exec>& session, WeightsStore& weights,
                      PointRecord& record);

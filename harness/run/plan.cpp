@@ -69,6 +69,7 @@ nlohmann::ordered_json to_json(const Row& row) {
   json["cache_allocated_bytes"] = p.cache.allocated_bytes();
   json["cache_peak_bytes"] = p.cache_peak_bytes;
   json["activations_bytes"] = p.activations_bytes;
+  json["quality_bytes"] = p.quality_bytes;
   json["total_bytes"] = p.total_bytes();
   json["prefill_flops"] = p.prefill.flops;
   json["decode_bytes_read"] = p.decode.bytes_read;

@@ -3,6 +3,7 @@
 // Bytes and time that a point will take, from its shape and declared costs alone.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -17,12 +18,14 @@ struct Prediction {
   CacheFootprint cache;               // with every sequence at its full length
   std::int64_t cache_peak_bytes = 0;  // on the way there, tables and staging included
   std::int64_t activations_bytes = 0;
+  std::int64_t quality_bytes = 0;  // caches and activations of the quality pass, in their place
   Cost prefill;
   Cost decode;  // the step in the middle of the generation
   std::int64_t decode_steps = 0;
+  Cost quality;  // of the whole pass
 
   [[nodiscard]] std::int64_t total_bytes() const {
-    return weights_bytes + cache_peak_bytes + activations_bytes;
+    return weights_bytes + std::max(cache_peak_bytes + activations_bytes, quality_bytes);
   }
 };
 
@@ -38,7 +41,7 @@ struct Rates {
 double generation_seconds(const Prediction& prediction, const Rates& rates);
 
 /// Seconds that a point takes under the stop rule: warm-up, then generations until the rule is met
-/// or the cap.
+/// or the cap, then the quality pass.
 double point_seconds(const Prediction& prediction, const Rates& rates, const StopRule& rule);
 
 /// Why the point cannot fit in the memory there is, or an empty string. \param limit_bytes 0: what

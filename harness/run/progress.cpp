@@ -20,10 +20,8 @@ std::string outcome(const PointRecord& record) {
     return fmt::format("{}: {}", name_of(record.status), record.message);
   std::string text;
   const auto add = [&](const char* label, const char* variable) {
-    const auto found = record.values.find(variable);
-    if (found != record.values.end())
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", label,
-                          format_seconds(std::get<double>(found->second)));
+    if (const auto seconds = find_value<double>(record, variable))
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", label, format_seconds(*seconds));
   };
   add("ttft", "ttft_s");
   add("itl", "itl_s");

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/run/reference_check.hpp"
 
+#include "harness/run/cache_setup.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>

@@ -16,6 +16,7 @@
 #include "harness/run/commands.hpp"
 #include "harness/run/measure_point.hpp"
 #include "harness/run/planned.hpp"
+#include "harness/run/point_hash.hpp"
 #include "harness/run/progress.hpp"
 #include "harness/run/vocabulary.hpp"
 

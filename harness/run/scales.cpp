@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/run/scales.hpp"
 
+#include "harness/run/cache_setup.hpp"
+
 #include <algorithm>
 
 namespace kvmeter::run {

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "harness/core/error.hpp"
+#include "harness/run/cache_setup.hpp"
 #include "harness/run/laws/element_bits.hpp"
 #include "harness/run/models.hpp"
 #include "harness/run/registry.hpp"
-#include "harness/run/setup.hpp"
 #include "harness/run/size_report.hpp"
 #include "variants/footprint.hpp"
 
@@ -31,19 +31,6 @@ ModelConfig config_of(const SizeOptions& options) {
   return config;
 }
 
-/// As a run has it whose prompts are all of the tokens.
-CacheSpec spec_of(const SizeOptions& options, const ModelConfig& config) {
-  Point point = options.point;
-  point.prompt_tokens = options.tokens;
-  CacheSpec spec = cache_spec(config, point.batch, options.tokens);
-  spec.windows = effective_windows(point, config);
-  spec.max_step_tokens = effective_chunk(point, spec.windows);
-  spec.sink_tokens = point.sink_tokens;
-  spec.block_tokens = point.block_tokens;
-  spec.offload_layers = point.offload_layers;
-  return spec;
-}
-
 /// Bytes are counted in 64 bits. A row has at most 8 bytes for K and V of an element; the factor 4
 /// is for what is allocated beyond them.
 void check_range(const SizeOptions& options, const CacheSpec& spec) {
@@ -52,24 +39,6 @@ void check_range(const SizeOptions& options, const CacheSpec& spec) {
        {spec.n_layers, spec.n_kv_heads, spec.head_dim, options.tokens, spec.batch})
     bytes *= static_cast<double>(factor);
   if (bytes >= 9.2e18) throw UsageError("size: more bytes than 64 bits can count");
-}
-
-void check_fit(const SizeOptions& options, const CacheSpec& spec) {
-  const auto at_most = [](std::string_view key, std::int64_t value, std::string_view what,
-                          std::int64_t most) {
-    if (value > most)
-      throw UsageError(fmt::format("{} = {}: more than {} {}", key, value, what, most));
-  };
-  at_most("offload_layers", spec.offload_layers, "n_layers", spec.n_layers);
-  at_most("shared_prefix_tokens", options.point.shared_prefix_tokens, "tokens", options.tokens);
-  check_range(options, spec);
-  const bool any_window = std::ranges::any_of(spec.windows, [](auto window) { return window > 0; });
-  if (!any_window && forgets_beyond_window(recipe_of(options.point).placement))
-    throw UsageError(fmt::format("cache = {}: no layer has a window; expected window_tokens",
-                                 options.point.cache));
-  if (!any_window && spec.sink_tokens > 0)
-    throw UsageError(fmt::format("sink_tokens {}: no layer has a window; expected window_tokens",
-                                 spec.sink_tokens));
 }
 
 std::int64_t element_bits(const std::string& element) {
@@ -105,15 +74,17 @@ SizeReport size_report(const SizeOptions& options) {
   const ModelConfig config = config_of(options);
   SizeReport report;
   report.point = options.point;
-  report.spec = spec_of(options, config);
+  report.point.prompt_tokens = options.tokens;  // as of a run whose prompts are all of the tokens
+  report.spec = cache_spec(report.point, config, options.tokens);
   const CacheSpec& spec = report.spec;
-  check_fit(options, spec);
+  check_range(options, spec);
+  check_cache(report.point, spec);
   const CacheRecipe recipe = recipe_of(options.point);
-  check_layout(recipe, spec);
   report.k_bits = element_bits(options.point.k_element);
   report.v_bits = element_bits(options.point.v_element);
   const HeldTokens held{.each = options.tokens, .shared = options.point.shared_prefix_tokens};
   report.total = predict_footprint(recipe, spec, held);
+  report.peak_bytes = predict_peak_bytes(recipe, spec, held);
   report.layers = layer_footprints(recipe, spec, held);
   if (keeps_past(recipe.placement))
     report.bytes_per_token =

@@ -56,6 +56,8 @@ std::vector<Part> parts_of(const SizeReport& r) {
       {"+ tables", f.table_bytes, "block tables and lists of copies"},
       {"+ allocator", f.allocator_bytes, "what allocations are rounded up by", true},
       {"= total", f.ledger_bytes(), "all that is allocated for the cache"},
+      {"peak", r.peak_bytes == f.ledger_bytes() ? 0 : r.peak_bytes,
+       "old and new memory at once, while a layer grows", true},
       {"reserved", f.reserved_bytes, "address space or slots"},
       {"offloaded", f.offloaded_bytes, "part of allocated in the second memory space", true},
       {"per token", r.bytes_per_token, "of one sequence, scales included"},
@@ -133,6 +135,7 @@ std::string json_of(const SizeReport& report) {
                {"table_bytes", total.table_bytes},
                {"allocator_bytes", total.allocator_bytes},
                {"ledger_bytes", total.ledger_bytes()},
+               {"peak_bytes", report.peak_bytes},
                {"bytes_per_token", report.bytes_per_token}});
   if (report.layers_differ()) json["layers"] = layers_json(report);
   return json.dump(2);

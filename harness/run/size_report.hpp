@@ -16,6 +16,7 @@ struct SizeReport {
   CacheSpec spec;
   std::int64_t k_bits = 0, v_bits = 0;  // of an element, scales left out
   CacheFootprint total;
+  std::int64_t peak_bytes = 0;         // on the way there: old and new memory while a cache grows
   std::vector<CacheFootprint> layers;  // [n_layers], tables and staging belong to none
   std::int64_t bytes_per_token = 0;    // of a token that all layers keep, scales included
 
@@ -23,7 +24,8 @@ struct SizeReport {
   [[nodiscard]] bool layers_differ() const;
 };
 
-/// Throws UsageError where numbers make no sense together.
+/// Throws UsageError where numbers make no sense together, UnsupportedError where the cache cannot
+/// be had.
 SizeReport size_report(const SizeOptions& options);
 
 /// The formula with its numbers, the parts of the whole, and a table of layers that differ.

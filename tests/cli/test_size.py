@@ -151,6 +151,24 @@ def test_a_common_beginning_is_held_once(size):
     assert shared["shared_bytes"] == 3 * 32 * alone["bytes_per_token"]
 
 
+def test_a_pool_has_room_for_a_common_beginning_once(size):
+    """As `run` allocates it: block_tokens 16, a prefix of 32 and 32 tokens for each sequence."""
+    paged = ("--cache", "paged", "--batch", 4, "--shared-prefix-tokens", 32)
+    data = size(*SHAPE, "--tokens", 64, *paged)
+    assert data["allocated_bytes"] == (32 + 4 * 32) * data["bytes_per_token"]
+
+
+def test_a_growing_cache_has_a_peak(size, kvmeter):
+    """From 64 tokens to 100 the old and the new memory of one layer of two are there at once."""
+    chunks = (*SHAPE, "--tokens", 100, "--cache", "growing", "--prefill-chunk", 16)
+    data = size(*chunks)
+    layer = data["bytes_per_token"] // 2
+    assert data["peak_bytes"] == data["ledger_bytes"] + 64 * layer
+    assert "peak" in kvmeter("size", *chunks).stdout
+    at_once = size(*chunks[:-2])
+    assert at_once["peak_bytes"] == at_once["ledger_bytes"]
+
+
 def test_a_window_bounds_the_ring(size):
     ring = ("--cache", "ring", "--window-tokens", 100)
     for chunk, rows in ((1, 100), (50, 149), (0, 199)):  # 0: as a run chooses, here the window
@@ -204,6 +222,12 @@ BAD = [
     (["--model", "tiny", "--tokens", "8", "--batch", "0"], ["--batch", "a number from 1"]),
     (["--model", "tiny", "--tokens", "8", "--offload-layers", "99"], ["offload_layers", "99"]),
     (["--model", "tiny", "--tokens", "8", "--shared-prefix-tokens", "9"], ["shared_prefix", "8"]),
+    (["--model", "tiny", "--tokens", "8", "--shared-prefix-tokens", "8"], ["less than the 8"]),
+    (
+        [*SHAPE, "--tokens", "8", "--cache", "virtual", "--offload-layers", "1"],
+        ["virtual with off"],
+    ),
+    ([*SHAPE, "--tokens", "8", "--cache", "none", "--offload-layers", "1"], ["none with offload"]),
     (["--model", "tiny", "--tokens", "8", "--cache", "ring"], ["ring", "window_tokens"]),
     (["--model", "tiny", "--tokens", "8", "--sink-tokens", "2"], ["sink_tokens", "window_tokens"]),
     (["--model", "tiny", "--tokens", "8", "--blok-tokens", "9"], ["did you mean '--block-tokens'"]),

@@ -23,12 +23,12 @@ struct ReadRow {
     const std::int32_t head = index / cache.head_dim;
     const std::int32_t channel = index % cache.head_dim;
     visit_codec(cache.k_codec, [&](auto codec) {
-      values(0, index) =
-          decltype(codec)::element(cache.k_row(slot, head, position), channel, cache.k_format());
+      values(0, index) = codec::load_element<decltype(codec)>(cache.k_row(slot, head, position),
+                                                              channel, cache.k_format());
     });
     visit_codec(cache.v_codec, [&](auto codec) {
-      values(1, index) =
-          decltype(codec)::element(cache.v_row(slot, head, position), channel, cache.v_format());
+      values(1, index) = codec::load_element<decltype(codec)>(cache.v_row(slot, head, position),
+                                                              channel, cache.v_format());
     });
   }
 };

@@ -28,7 +28,7 @@ std::vector<double> round_trip(CodecId id, const Row& row, float scale = 1) {
     auto* bytes = reinterpret_cast<std::byte*>(memory.data());
     Codec::encode_row(row.data(), format, bytes);
     for (std::int32_t i = 0; i < format.head_dim; ++i)
-      values.push_back(Codec::element(bytes, i, format));
+      values.push_back(codec::load_element<Codec>(bytes, i, format));
   });
   return values;
 }
@@ -68,7 +68,7 @@ TEST_CASE("A pack of a row is its elements") {
       for (std::int32_t i = 0; i < host_pack_width; ++i) {
         const bool inside = first + i < head_dim;
         CHECK(lanes[static_cast<std::size_t>(i)] ==
-              (inside ? Codec::element(bytes, first + i, format) : 0.0F));
+              (inside ? codec::load_element<Codec>(bytes, first + i, format) : 0.0F));
       }
     }
   });

@@ -17,10 +17,6 @@ struct FP8 : Plain<FP8E4M3> {
     for (std::int32_t i = 0; i < format.head_dim; ++i)
       elements[i] = FP8E4M3::from(row[i] / format.scale);
   }
-  KOKKOS_INLINE_FUNCTION static float element(const std::byte* row, std::int32_t i,
-                                              const RowFormat& format) {
-    return Plain::element(row, i, format) * format.scale;
-  }
   template <int Width>
   KOKKOS_INLINE_FUNCTION static Pack<Width> load(const std::byte* row, std::int32_t first,
                                                  const RowFormat& format) {

@@ -47,10 +47,6 @@ struct Int4 {
     }
   }
 
-  KOKKOS_INLINE_FUNCTION static float element(const std::byte* row, std::int32_t i,
-                                              const RowFormat& format) {
-    return load<1>(row, i, format).sum();
-  }
   template <int Width>
   KOKKOS_INLINE_FUNCTION static Pack<Width> load(const std::byte* row, std::int32_t first,
                                                  const RowFormat& format) {

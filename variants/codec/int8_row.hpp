@@ -32,10 +32,6 @@ struct Int8Row {
       elements[i] = static_cast<std::int8_t>(quantized(row[i], scale, levels));
   }
 
-  KOKKOS_INLINE_FUNCTION static float element(const std::byte* row, std::int32_t i,
-                                              const RowFormat& format) {
-    return load<1>(row, i, format).sum();
-  }
   template <int Width>
   KOKKOS_INLINE_FUNCTION static Pack<Width> load(const std::byte* row, std::int32_t first,
                                                  const RowFormat& format) {

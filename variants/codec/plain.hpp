@@ -46,12 +46,6 @@ struct Plain {
       elements[i] = round_to<Storage>(saturate(row[i]));
   }
 
-  /// Element i of a stored row.
-  KOKKOS_INLINE_FUNCTION static float element(const std::byte* row, std::int32_t i,
-                                              const RowFormat& /*format*/) {
-    return static_cast<float>(reinterpret_cast<const Storage*>(row)[i]);
-  }
-
   /// A NaN stays one.
   KOKKOS_INLINE_FUNCTION static float saturate(float x) {
     constexpr float most = largest_element<Storage>;
@@ -66,6 +60,13 @@ struct Plain {
   }
 };
 
+/// Element i of a stored row.
+template <class Codec>
+KOKKOS_INLINE_FUNCTION float load_element(const std::byte* row, std::int32_t i,
+                                          const RowFormat& format) {
+  return Codec::template load<1>(row, i, format).sum();
+}
+
 /// Elements first .. first + Width - 1 of a stored row, zeros past its end.
 template <class Codec, int Width>
 KOKKOS_INLINE_FUNCTION Pack<Width> load_padded(const std::byte* row, std::int32_t first,
@@ -73,7 +74,7 @@ KOKKOS_INLINE_FUNCTION Pack<Width> load_padded(const std::byte* row, std::int32_
   if (first + Width <= format.head_dim) return Codec::template load<Width>(row, first, format);
   float part[Width] = {};
   for (std::int32_t i = 0; first + i < format.head_dim; ++i)
-    part[i] = Codec::element(row, first + i, format);
+    part[i] = load_element<Codec>(row, first + i, format);
   return Pack<Width>::load(part);
 }
 

@@ -33,7 +33,7 @@ class Growing final : public Placement {
   /// Without tokens there is no memory either: the next generation grows anew.
   void truncate(std::int32_t slot, std::int32_t n_tokens, BlockTable& /*table*/) override {
     set_length(slot, std::min(length(slot), n_tokens));
-    if (use().kept == 0) m_capacity = 0;
+    if (total_length() == 0) m_capacity = 0;
   }
 
   void fork(std::int32_t from, std::int32_t to, std::int32_t n_tokens, BlockTable& table,
@@ -44,13 +44,7 @@ class Growing final : public Placement {
     set_length(to, n_tokens);
   }
 
-  [[nodiscard]] PoolUse use() const override {
-    PoolUse use;
-    for (std::int32_t slot = 0; slot < spec().batch; ++slot) use.kept += length(slot);
-    use.held = use.in_use = use.kept;
-    use.all = pool().rows();
-    return use;
-  }
+  [[nodiscard]] PoolUse use() const override { return own_rows(total_length(), pool().rows()); }
 
  private:
   std::int32_t m_capacity = 0;  // tokens of each sequence

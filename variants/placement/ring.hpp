@@ -37,14 +37,30 @@ class Ring final : public Placement {
 
   [[nodiscard]] bool forgets_beyond_window() const override { return true; }
 
-  void reserve(const StepPlan& plan, BlockTable& table, BlockCopies& /*copies*/) override {
-    check(plan);
+  void check(const StepPlan& plan) const override {
+    Placement::check(plan);
     for (const StepSequence& s : plan.sequences) {
       KVMETER_EXPECTS(s.n_tokens <= spec().max_step_tokens,
                       "a step of {} tokens; the ring was built for steps of {}", s.n_tokens,
                       spec().max_step_tokens);
       check_kept(s.slot, s.first_position);
     }
+  }
+
+  /// Are the keys that a query at position n sees still there?
+  void check_kept(std::int32_t slot, std::int32_t n) const override {
+    if (n == 0 || spec().window == 0) return;
+    const std::int32_t oldest =
+        m_written[static_cast<std::size_t>(slot)] - m_ring_blocks * m_block_tokens;
+    const std::int32_t first_seen = std::max(n - spec().window + 1, spec().sink_tokens);
+    KVMETER_EXPECTS(first_seen >= oldest || first_seen >= n,
+                    "sequence {} cannot go on from {} tokens: of a window of {} the keys before {} "
+                    "are overwritten",
+                    slot, n, spec().window, oldest);
+  }
+
+  void reserve(const StepPlan& plan, BlockTable& table, BlockCopies& /*copies*/) override {
+    check(plan);
     for (const StepSequence& s : plan.sequences) {
       place(s.slot, table);
       set_length(s.slot, s.first_position + s.n_tokens);
@@ -72,14 +88,9 @@ class Ring final : public Placement {
   }
 
   [[nodiscard]] PoolUse use() const override {
-    PoolUse use;
     const bool all = spec().window == 0;
     const std::int32_t most = all ? spec().max_tokens : spec().sink_tokens + spec().window;
-    for (std::int32_t slot = 0; slot < spec().batch; ++slot)
-      use.kept += std::min(length(slot), most);
-    use.held = use.in_use = use.kept;
-    use.all = pool().rows();
-    return use;
+    return own_rows(total_length(most), pool().rows());
   }
 
  private:
@@ -96,18 +107,6 @@ class Ring final : public Placement {
       const std::int32_t own = sink ? i : m_sink_blocks + (i - m_sink_blocks) % m_ring_blocks;
       table.set(slot, i, slot * blocks_each() + own);
     }
-  }
-
-  /// Are the keys that a query at position n sees still there?
-  void check_kept(std::int32_t slot, std::int32_t n) const {
-    if (n == 0 || spec().window == 0) return;
-    const std::int32_t oldest =
-        m_written[static_cast<std::size_t>(slot)] - m_ring_blocks * m_block_tokens;
-    const std::int32_t first_seen = std::max(n - spec().window + 1, spec().sink_tokens);
-    KVMETER_EXPECTS(first_seen >= oldest || first_seen >= n,
-                    "sequence {} cannot go on from {} tokens: of a window of {} the keys before {} "
-                    "are overwritten",
-                    slot, n, spec().window, oldest);
   }
 
   std::int32_t m_block_tokens = 1;

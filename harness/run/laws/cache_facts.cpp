@@ -10,29 +10,21 @@ namespace {
 
 /// The element that really ran; where the record does not say, the one asked for.
 std::int64_t element_bits(const PointRecord& record, const std::string& key) {
-  const auto effective = record.values.find("effective_" + key);
-  const std::string name = effective != record.values.end()
-                               ? std::get<std::string>(effective->second)
-                               : std::get<std::string>(get(record.point, *find_point_key(key)));
+  const auto effective = find_value<std::string>(record, "effective_" + key);
+  const std::string name =
+      effective.value_or(std::get<std::string>(get(record.point, *find_point_key(key))));
   const auto bits = find_element_bits(name);
   KVMETER_EXPECTS(bits.has_value(), "{} = {}: its size is not known to verify", key, name);
   return *bits;
 }
 
-}  // namespace
-
-std::optional<std::int64_t> find_whole(const PointRecord& record, const std::string& name) {
-  const auto found = record.values.find(name);
-  if (found == record.values.end()) return std::nullopt;
-  const auto* value = std::get_if<std::int64_t>(&found->second);
-  return value == nullptr ? std::nullopt : std::optional(*value);
-}
-
 std::int64_t whole(const PointRecord& record, const std::string& name) {
-  const auto value = find_whole(record, name);
+  const auto value = find_value<std::int64_t>(record, name);
   KVMETER_EXPECTS(value.has_value(), "{} is missing", name);
   return *value;
 }
+
+}  // namespace
 
 CacheFacts cache_facts(const PointRecord& record) {
   const auto shape = [&](const char* name) {
@@ -63,8 +55,9 @@ CacheFacts cache_facts(const PointRecord& record) {
           .metadata = bytes("metadata"),
           .ledger = bytes("ledger"),
           .unexplained = bytes("unexplained"),
-          .resident = record.point.backend == "cuda" ? std::nullopt
-                                                     : find_whole(record, "rss_cache_bytes")};
+          .resident = record.point.backend == "cuda"
+                          ? std::nullopt
+                          : find_value<std::int64_t>(record, "rss_cache_bytes")};
 }
 
 }  // namespace kvmeter::laws

@@ -11,10 +11,6 @@
 
 namespace kvmeter::laws {
 
-/// A whole number of a record; throws Error that says that it is missing.
-std::int64_t whole(const PointRecord& record, const std::string& name);
-std::optional<std::int64_t> find_whole(const PointRecord& record, const std::string& name);
-
 /// Variables cache_..._bytes of a record, and the factors of the formula.
 struct CacheFacts {
   std::string placement;

@@ -12,13 +12,6 @@
 namespace kvmeter::laws {
 namespace {
 
-template <class T>
-std::optional<T> find(const PointRecord& record, const std::string& name) {
-  const auto found = record.values.find(name);
-  if (found == record.values.end()) return std::nullopt;
-  return std::get<T>(found->second);
-}
-
 /// "label bytes", one a line.
 std::vector<LiveLabel> parse_labels(const std::string& text) {
   std::vector<LiveLabel> labels;
@@ -45,22 +38,22 @@ bool may_live(const LiveLabel& live) {
 std::optional<double> bound(const PointRecord& record) {
   constexpr double other_sums = 2e-4;  // f32 in another order
   if (record.point.k_element == "f32" && record.point.v_element == "f32") return other_sums;
-  return find<double>(record, "check_bound");
+  return find_value<double>(record, "check_bound");
 }
 
 }  // namespace
 
 Claims claims_of(const PointRecord& record) {
   Claims c;
-  c.rows_compared = find<std::int64_t>(record, "cache_rows_compared");
-  c.rows_changed = find<std::int64_t>(record, "cache_rows_changed");
+  c.rows_compared = find_value<std::int64_t>(record, "cache_rows_compared");
+  c.rows_changed = find_value<std::int64_t>(record, "cache_rows_changed");
   if (c.rows_changed) c.rows = verdict_of(*c.rows_changed == 0);
-  c.decode_difference = find<double>(record, "decode_max_difference");
-  if (find<std::string>(record, "effective_weight_element") == "f32")
+  c.decode_difference = find_value<double>(record, "decode_max_difference");
+  if (find_value<std::string>(record, "effective_weight_element") == "f32")
     c.decode_bound = bound(record);
   if (c.decode_difference && c.decode_bound)
     c.decode = verdict_of(*c.decode_difference <= *c.decode_bound);
-  c.live = parse_labels(find<std::string>(record, "live_labels").value_or(""));
+  c.live = parse_labels(find_value<std::string>(record, "live_labels").value_or(""));
   if (!c.live.empty()) c.labels = verdict_of(std::ranges::all_of(c.live, may_live));
   return c;
 }

@@ -30,14 +30,11 @@ std::optional<double> exponent(const Members& members, const Value& value) {
 }
 
 double projections(const PointRecord& record) {
-  return static_cast<double>(find_whole(record, "kv_projections").value_or(0));
+  return static_cast<double>(find_value<std::int64_t>(record, "kv_projections").value_or(0));
 }
 
 double total_s(const PointRecord& record) {
-  const auto found = record.values.find("total_s");
-  if (found == record.values.end()) return 0;
-  const auto* seconds = std::get_if<double>(&found->second);
-  return seconds == nullptr ? 0 : *seconds;
+  return find_value<double>(record, "total_s").value_or(0);
 }
 
 }  // namespace
@@ -58,7 +55,7 @@ std::int64_t expected_projections(const Point& point) {
 bool may_have_ended_early(const PointRecord& record) {
   if (record.point.ignore_eos) return false;
   if (record.point.batch > 1) return true;  // others than the longest
-  const auto generated = find_whole(record, "n_generated");
+  const auto generated = find_value<std::int64_t>(record, "n_generated");
   return generated && *generated != record.point.new_tokens;
 }
 

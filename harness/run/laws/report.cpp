@@ -36,8 +36,8 @@ void hold_resident(PointReport& point, std::vector<std::string>& broken) {
 }
 
 void hold_work(const PointRecord& record, PointReport& point, std::vector<std::string>& broken) {
-  point.projections = find_whole(record, "kv_projections");
-  point.layers = find_whole(record, "effective_n_layers").value_or(0);
+  point.projections = find_value<std::int64_t>(record, "kv_projections");
+  point.layers = find_value<std::int64_t>(record, "effective_n_layers").value_or(0);
   point.tokens_at_end = tokens_at_end(record.point);
   if (may_have_ended_early(record)) return;
   point.expected_projections = point.layers * expected_projections(record.point);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "harness/run/cache_setup.hpp"
 #include "harness/run/quality.hpp"
 #include "harness/run/session.hpp"
 

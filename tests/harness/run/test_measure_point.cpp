@@ -9,6 +9,7 @@
 #include "harness/core/error.hpp"
 #include "harness/exec/ledger.hpp"
 #include "harness/run/measure_point.hpp"
+#include "harness/run/prompts.hpp"
 #include "harness/run/reference_check.hpp"
 #include "harness/run/session.hpp"
 

@@ -7,6 +7,7 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include "harness/exec/spaces.hpp"
+#include "harness/run/prompts.hpp"
 
 namespace kvmeter::run {
 namespace {
