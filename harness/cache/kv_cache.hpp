@@ -24,15 +24,15 @@ struct CacheSpec {
   std::int64_t n_heads = 0;
   std::int64_t n_kv_heads = 0;
   std::int64_t head_dim = 0;
-  std::int64_t batch = 1;             // sequences it has slots for
-  std::int64_t max_tokens = 0;        // the longest sequence
-  std::int64_t max_step_tokens = 0;   // most of a sequence in a step; 0: max_tokens
-  std::vector<std::int64_t> windows;  // [n_layers] keys a query sees, itself included; 0: all
-  std::int64_t sink_tokens = 0;       // first keys that a window sees besides
-  std::int64_t block_tokens = 16;     // of placements that have blocks
+  std::int64_t batch = 1;               // sequences it has slots for
+  std::int64_t max_tokens = 0;          // the longest sequence
+  std::int64_t max_step_tokens = 0;     // most of a sequence in a step; 0: max_tokens
+  std::vector<std::int64_t> windows{};  // [n_layers] keys a query sees, itself included; 0: all
+  std::int64_t sink_tokens = 0;         // first keys that a window sees besides
+  std::int64_t block_tokens = 16;       // of placements that have blocks
   std::int64_t pool_tokens = 0;     // rows that each layer's pool has; 0: enough for all sequences
   std::int64_t offload_layers = 0;  // the last so many live in a second memory space
-  std::optional<std::byte> fill;    // tests: what memory holds before it is written, 0xff is NaN
+  std::optional<std::byte> fill{};  // tests: what memory holds before it is written, 0xff is NaN
 
   [[nodiscard]] std::int64_t window(std::int64_t layer) const {
     return windows.empty() ? 0 : windows[static_cast<std::size_t>(layer)];

@@ -21,6 +21,10 @@ void StopDecision::add(Phase phase, double time_s) {
   m_samples[static_cast<std::size_t>(phase)].push_back(time_s);
 }
 
+void StopDecision::finish_generation() {
+  std::erase_if(m_phases, [&](Phase phase) { return samples(phase).empty(); });
+}
+
 const std::vector<double>& StopDecision::samples(Phase phase) const {
   return m_samples[static_cast<std::size_t>(phase)];
 }

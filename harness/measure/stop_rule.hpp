@@ -28,6 +28,10 @@ class StopDecision {
   /// One sample. \pre not a warm-up sample
   void add(Phase phase, double time_s);
 
+  /// A whole generation was added. Generations are alike: a phase that this one did not have is
+  /// waited for no more, as decoding of sequences that end with their first token.
+  void finish_generation();
+
   /// Why to stop, or nothing: go on.
   /// samples: every phase has min_samples and its relative noise is under the target.
   /// cap: max_seconds are over, and every phase has a sample at least.

@@ -90,15 +90,13 @@ void check_offload(const Point& point, PlacementId placement, const CacheSpec& s
 }  // namespace
 
 CacheSpec cache_spec(const ModelConfig& config, std::int64_t batch, std::int64_t max_tokens) {
-  CacheSpec spec;
-  spec.n_layers = config.n_layers;
-  spec.n_heads = config.n_heads;
-  spec.n_kv_heads = config.n_kv_heads;
-  spec.head_dim = config.head_dim;
-  spec.batch = batch;
-  spec.max_tokens = max_tokens;
-  spec.windows = config.windows;
-  return spec;
+  return {.n_layers = config.n_layers,
+          .n_heads = config.n_heads,
+          .n_kv_heads = config.n_kv_heads,
+          .head_dim = config.head_dim,
+          .batch = batch,
+          .max_tokens = max_tokens,
+          .windows = config.windows};
 }
 
 CacheSpec cache_spec(const Point& point, const ModelConfig& config, std::int64_t max_tokens) {

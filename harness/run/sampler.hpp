@@ -40,7 +40,10 @@ class Sampler {
     std::vector<double> seconds;
     while (true) {
       const double one = generate(prompts);
-      if (!m_warmup.active()) seconds.push_back(one);
+      if (!m_warmup.active()) {
+        seconds.push_back(one);
+        m_decision.finish_generation();
+      }
       m_warmup.finish_generation();
       const auto reason = m_decision.reason(elapsed_s());
       if (!reason) continue;

@@ -41,6 +41,18 @@ def test_rates_count_the_tokens_that_steps_had(kvmeter, tmp_path):
         assert np.isnan(data["read_bandwidth_fraction"].item())
 
 
+def test_sequences_that_end_with_their_first_token_have_no_decode_steps(kvmeter, tmp_path):
+    """Waiting for a sample of one never ended."""
+    model = changed_config(tmp_path / "model", eos_token_id=list(range(67)))
+    few = (*FEW, "--weights", "checkpoint", "--ignore-eos", "false", "-o", "out.h5")
+    result = kvmeter("run", "--model", model, *few)
+    assert result.returncode == 0, result.stderr
+    with xr.open_dataset(tmp_path / "out.h5") as data:
+        assert data["ttft_s"].item() > 0
+        assert np.isnan(data["itl_s"].item())
+        assert not (data["sample_phase"] == 1).any()
+
+
 def test_weights_that_are_no_numbers_are_noticed(kvmeter, tmp_path):
     model = changed_config(tmp_path / "model")
     weights = load_file(GOOD / "model.safetensors")

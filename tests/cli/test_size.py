@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
+import xarray as xr
 from conftest import ROOT
 from test_bad_input import refused
 
@@ -97,6 +98,7 @@ CACHES = [
     ["--cache", "none"],
     ["--cache", "contiguous", "--batch", "3"],
     ["--cache", "growing"],
+    ["--cache", "growing", "--prefill-chunk", "5", "--batch", "2"],
     ["--cache", "paged", "--block-tokens", "16", "--batch", "2"],
     ["--cache", "paged", "--shared-prefix-tokens", "20", "--batch", "4"],
     ["--cache", "ring", "--window-tokens", "8"],
@@ -105,6 +107,7 @@ CACHES = [
     ["--cache", "contiguous", "--offload-layers", "1"],
     ["--k-element", "int8", "--v-element", "int4"],
     ["--cache-element", "int8_row", "--cache", "paged"],
+    ["--cache-element", "int4", "--cache", "paged", "--block-tokens", "7", "--batch", "2"],
 ]
 
 
@@ -120,6 +123,23 @@ def test_parts_add_up(size, cache):
     assert data["metadata_bytes"] == data["scale_bytes"] + data["table_bytes"]
     assert data["reserved_bytes"] >= allocated
     assert all(value >= 0 for name, value in data.items() if name.endswith("_bytes"))
+
+
+@pytest.mark.parametrize("cache", CACHES, ids=" ".join)
+def test_a_run_takes_what_size_says(size, kvmeter, tmp_path, cache):
+    said = size("--model", "tiny", "--tokens", 37, *cache)
+    run = ("--prompt-tokens", 37, "--new-tokens", 1, "--set", "stop.max_seconds=0.05")
+    result = kvmeter("run", "--model", "tiny", *run, *cache, "-o", "out.h5")
+    assert result.returncode == 0, result.stderr
+    parts = "formula live reserved scale shared block_rounding reserve"
+    with xr.open_dataset(tmp_path / "out.h5") as data:
+        for part in [*parts.split(), "staging", "table", "allocator", "ledger", "metadata"]:
+            assert said[f"{part}_bytes"] == data[f"cache_{part}_bytes"].item(), part
+        for part in ("allocated", "offloaded"):  # the file counts arrays in whole words
+            rounded = data[f"cache_{part}_bytes"].item() - said[f"{part}_bytes"]
+            assert 0 <= rounded <= said["allocator_bytes"], part
+        assert said["peak_bytes"] == data["cache_ledger_peak_bytes"].item()
+        assert data["cache_unexplained_bytes"].item() == 0
 
 
 def test_without_a_cache_nothing_is_kept(size):

@@ -15,18 +15,16 @@ namespace kvmeter::test {
 namespace {
 
 CacheSpec accounts_spec() {
-  CacheSpec spec;
-  spec.n_layers = 3;
-  spec.n_heads = 6;
-  spec.n_kv_heads = 2;
-  spec.head_dim = 32;
-  spec.batch = 3;
-  spec.max_tokens = 50;
-  spec.windows = {0, 7, 1};
-  spec.sink_tokens = 2;
-  spec.max_step_tokens = 8;
-  spec.block_tokens = 4;
-  return spec;
+  return {.n_layers = 3,
+          .n_heads = 6,
+          .n_kv_heads = 2,
+          .head_dim = 32,
+          .batch = 3,
+          .max_tokens = 50,
+          .max_step_tokens = 8,
+          .windows = {0, 7, 1},
+          .sink_tokens = 2,
+          .block_tokens = 4};
 }
 
 std::int64_t token_bytes(const Combination& c, const CacheSpec& spec) {

@@ -16,15 +16,13 @@ namespace {
 
 CacheSpec make_spec(std::int64_t n_heads, std::int64_t n_kv_heads, std::int64_t head_dim,
                     std::int64_t batch, std::int64_t max_tokens) {
-  CacheSpec spec;
-  spec.n_layers = 2;
-  spec.n_heads = n_heads;
-  spec.n_kv_heads = n_kv_heads;
-  spec.head_dim = head_dim;
-  spec.batch = batch;
-  spec.max_tokens = max_tokens;
-  spec.windows = {0, 0};
-  return spec;
+  return {.n_layers = 2,
+          .n_heads = n_heads,
+          .n_kv_heads = n_kv_heads,
+          .head_dim = head_dim,
+          .batch = batch,
+          .max_tokens = max_tokens,
+          .windows = {0, 0}};
 }
 
 /// Query and KV heads, head_dim: grouped, single, more than a warp, not multiples of one.

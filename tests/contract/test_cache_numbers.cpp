@@ -16,11 +16,12 @@ namespace kvmeter::test {
 namespace {
 
 CacheSpec one_head(std::int64_t head_dim, std::int64_t max_tokens) {
-  CacheSpec spec;
-  spec.n_layers = spec.n_heads = spec.n_kv_heads = spec.batch = 1;
-  spec.head_dim = head_dim;
-  spec.max_tokens = max_tokens;
-  return spec;
+  return {.n_layers = 1,
+          .n_heads = 1,
+          .n_kv_heads = 1,
+          .head_dim = head_dim,
+          .batch = 1,
+          .max_tokens = max_tokens};
 }
 
 LayerRows zero_rows(const CacheSpec& spec, std::int64_t n_tokens) {

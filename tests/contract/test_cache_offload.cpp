@@ -13,17 +13,15 @@ namespace kvmeter::test {
 namespace {
 
 CacheSpec offload_spec(std::int64_t offload_layers) {
-  CacheSpec spec;
-  spec.n_layers = 3;
-  spec.n_heads = 4;
-  spec.n_kv_heads = 2;
-  spec.head_dim = 32;
-  spec.batch = 2;
-  spec.max_tokens = 90;
-  spec.windows = {0, 11, 11};
-  spec.max_step_tokens = 8;
-  spec.offload_layers = offload_layers;
-  return spec;
+  return {.n_layers = 3,
+          .n_heads = 4,
+          .n_kv_heads = 2,
+          .head_dim = 32,
+          .batch = 2,
+          .max_tokens = 90,
+          .max_step_tokens = 8,
+          .windows = {0, 11, 11},
+          .offload_layers = offload_layers};
 }
 
 template <class Exec>

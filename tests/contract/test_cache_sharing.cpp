@@ -13,17 +13,15 @@ namespace kvmeter::test {
 namespace {
 
 CacheSpec sharing_spec(std::int64_t block_tokens) {
-  CacheSpec spec;
-  spec.n_layers = 2;
-  spec.n_heads = 4;
-  spec.n_kv_heads = 2;
-  spec.head_dim = 32;
-  spec.batch = 4;
-  spec.max_tokens = 60;
-  spec.windows = {0, 12};
-  spec.max_step_tokens = 10;
-  spec.block_tokens = block_tokens;
-  return spec;
+  return {.n_layers = 2,
+          .n_heads = 4,
+          .n_kv_heads = 2,
+          .head_dim = 32,
+          .batch = 4,
+          .max_tokens = 60,
+          .max_step_tokens = 10,
+          .windows = {0, 12},
+          .block_tokens = block_tokens};
 }
 
 /// `own` after position n, `prefix` before.

@@ -15,15 +15,13 @@ namespace kvmeter::test {
 namespace {
 
 CacheSpec small_spec(std::int64_t batch, std::int64_t max_tokens) {
-  CacheSpec spec;
-  spec.n_layers = 2;
-  spec.n_heads = 6;
-  spec.n_kv_heads = 3;
-  spec.head_dim = 64;
-  spec.batch = batch;
-  spec.max_tokens = max_tokens;
-  spec.windows = {0, 9};
-  return spec;
+  return {.n_layers = 2,
+          .n_heads = 6,
+          .n_kv_heads = 3,
+          .head_dim = 64,
+          .batch = batch,
+          .max_tokens = max_tokens,
+          .windows = {0, 9}};
 }
 
 /// |stored - x| <= relative |x| + largest (the row's largest |x|) + absolute, for each element.

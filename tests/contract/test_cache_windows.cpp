@@ -12,18 +12,16 @@ namespace kvmeter::test {
 namespace {
 
 CacheSpec window_spec(std::int64_t window, std::int64_t step, std::int64_t sinks) {
-  CacheSpec spec;
-  spec.n_layers = 2;
-  spec.n_heads = 4;
-  spec.n_kv_heads = 2;
-  spec.head_dim = 16;
-  spec.batch = 2;
-  spec.max_tokens = 400;
-  spec.windows = {window, window};
-  spec.sink_tokens = sinks;
-  spec.max_step_tokens = step;
-  spec.block_tokens = 8;
-  return spec;
+  return {.n_layers = 2,
+          .n_heads = 4,
+          .n_kv_heads = 2,
+          .head_dim = 16,
+          .batch = 2,
+          .max_tokens = 400,
+          .max_step_tokens = step,
+          .windows = {window, window},
+          .sink_tokens = sinks,
+          .block_tokens = 8};
 }
 
 std::vector<Combination> rings() {

@@ -14,17 +14,15 @@ namespace kvmeter::test {
 namespace {
 
 CacheSpec long_spec(std::int64_t window) {
-  CacheSpec spec;
-  spec.n_layers = 1;
-  spec.n_heads = 4;
-  spec.n_kv_heads = 1;
-  spec.head_dim = 16;
-  spec.batch = 40;
-  spec.max_tokens = 1700;
-  spec.windows = {window};
-  spec.sink_tokens = window > 0 ? 5 : 0;
-  spec.max_step_tokens = 400;
-  return spec;
+  return {.n_layers = 1,
+          .n_heads = 4,
+          .n_kv_heads = 1,
+          .head_dim = 16,
+          .batch = 40,
+          .max_tokens = 1700,
+          .max_step_tokens = 400,
+          .windows = {window},
+          .sink_tokens = window > 0 ? 5 : 0};
 }
 
 Combination split_of(PlacementId id) {

@@ -11,14 +11,14 @@ namespace {
 
 /// Layers 0 and 2 see everything, layer 1 a window of 8.
 CacheLayout mixed_rings() {
-  CacheSpec spec;
-  spec.n_layers = 3;
-  spec.n_heads = spec.n_kv_heads = 1;
-  spec.head_dim = 4;
-  spec.batch = 2;
-  spec.max_tokens = 100;
-  spec.max_step_tokens = 4;
-  spec.windows = {0, 8, 0};
+  const CacheSpec spec{.n_layers = 3,
+                       .n_heads = 1,
+                       .n_kv_heads = 1,
+                       .head_dim = 4,
+                       .batch = 2,
+                       .max_tokens = 100,
+                       .max_step_tokens = 4,
+                       .windows = {0, 8, 0}};
   CacheRecipe recipe;
   recipe.placement = PlacementId::Ring;
   return {recipe, spec, 4096};

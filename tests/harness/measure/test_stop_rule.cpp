@@ -49,6 +49,16 @@ TEST_CASE("the cap waits for one sample of each phase", "[cpu]") {
   CHECK(decision.reason(100) == StopReason::cap);
 }
 
+TEST_CASE("a phase that generations do not have is not waited for", "[cpu]") {
+  StopDecision decision(rule, {Phase::prefill, Phase::decode});
+  decision.add(Phase::prefill, 1);
+  CHECK_FALSE(decision.reason(100));
+  decision.finish_generation();
+  CHECK(decision.reason(100) == StopReason::cap);
+  add(decision, Phase::prefill, 9, 0);
+  CHECK(decision.reason(1) == StopReason::samples);
+}
+
 TEST_CASE("a rule of few samples does not ask for noise that cannot be told", "[cpu]") {
   StopDecision decision({.min_samples = 2, .max_seconds = 20}, {Phase::decode});
   add(decision, Phase::decode, 2, 0.5);

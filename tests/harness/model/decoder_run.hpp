@@ -23,16 +23,14 @@ inline std::vector<std::int32_t> narrow(std::span<const std::int64_t> ids) {
 
 inline CacheSpec cache_spec(const ModelConfig& config, std::int64_t batch,
                             std::int64_t max_tokens) {
-  CacheSpec spec;
-  spec.n_layers = config.n_layers;
-  spec.n_heads = config.n_heads;
-  spec.n_kv_heads = config.n_kv_heads;
-  spec.head_dim = config.head_dim;
-  spec.batch = batch;
-  spec.max_tokens = max_tokens;
-  spec.windows = config.windows;
-  spec.fill = std::byte{0xff};
-  return spec;
+  return {.n_layers = config.n_layers,
+          .n_heads = config.n_heads,
+          .n_kv_heads = config.n_kv_heads,
+          .head_dim = config.head_dim,
+          .batch = batch,
+          .max_tokens = max_tokens,
+          .windows = config.windows,
+          .fill = std::byte{0xff}};
 }
 
 template <class Exec>
