@@ -17,13 +17,13 @@
 namespace kvmeter::run {
 namespace {
 
-using Rows = std::vector<std::vector<std::int32_t>>;
+using TokenRows = std::vector<std::vector<std::int32_t>>;
 
 constexpr std::array<std::string_view, 5> tensor_names{"input_ids", "generated", "logits",
                                                        "step_logits", "nll"};
 
 /// An integer tensor [rows, columns].
-Rows read_rows(const FileTensor& tensor) {
+TokenRows read_rows(const FileTensor& tensor) {
   KVMETER_EXPECTS(tensor.shape.size() == 2, "{}: tensor {} has shape {}; expected [batch, tokens]",
                   tensor.file, tensor.name, shape_text(tensor.shape));
   const std::vector<std::int64_t> ids = read_ints(tensor);
@@ -32,7 +32,7 @@ Rows read_rows(const FileTensor& tensor) {
     KVMETER_EXPECTS(id >= Id::min() && id <= Id::max(),
                     "{}: tensor {} has the token {}; allowed: 0 to 2147483647", tensor.file,
                     tensor.name, id);
-  Rows rows;
+  TokenRows rows;
   const auto columns = static_cast<std::size_t>(tensor.shape[1]);
   for (std::size_t i = 0; i < static_cast<std::size_t>(tensor.shape[0]); ++i)
     rows.emplace_back(ids.begin() + static_cast<std::ptrdiff_t>(i * columns),

@@ -22,11 +22,11 @@ View first_of(const View& view, std::int64_t n) {
 
 /// The arrays of one pass, for steps of up to `chunk` tokens.
 template <class Exec>
-class QualityPass {
+class ScoringPass {
  public:
   using MemorySpace = typename Exec::memory_space;
 
-  QualityPass(const Exec& exec, Decoder<Exec>& decoder, std::int64_t chunk)
+  ScoringPass(const Exec& exec, Decoder<Exec>& decoder, std::int64_t chunk)
       : m_exec(exec), m_decoder(decoder) {
     m_reference = allocate<Array2<float, MemorySpace>>(exec, "kvmeter::quality::reference_logits",
                                                        chunk, decoder.config().vocab_size);
@@ -125,7 +125,7 @@ std::vector<Quality> evaluate_quality(const Exec& exec, Decoder<Exec>& decoder,
   for (const KvCache<Exec>* cache : caches)
     KVMETER_EXPECTS(cache->keeps_past(), "quality needs caches that keep the past");
   std::vector<Quality> results(caches.size());
-  QualityPass<Exec> pass(exec, decoder, chunk);
+  ScoringPass<Exec> pass(exec, decoder, chunk);
   for (const auto& sequence : sequences) {
     const std::span<const std::int32_t> ids(sequence);
     for (std::int64_t first = 0; first + 1 < std::ssize(ids); first += chunk) {

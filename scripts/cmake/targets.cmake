@@ -45,6 +45,8 @@ function(kvmeter_library name)
   endif()
   if(arg_KOKKOS)
     kvmeter_reuse_precompiled(${target})
+  else()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
   endif()
 endfunction()
 

@@ -5,4 +5,7 @@
 
 function(kvmeter_compile_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra $<$<BOOL:${KVMETER_WERROR}>:-Werror>)
+  if(CMAKE_UNITY_BUILD) # g++ warns of anonymous namespaces in all but the file that it was given
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  endif()
 endfunction()
