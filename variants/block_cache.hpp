@@ -34,6 +34,7 @@ struct HeldTokens {
   std::int64_t prefilled =
       0;                    // of them: in steps of max_step_tokens, the others one by one; 0: all
   std::int64_t shared = 0;  // of them: common to all sequences, and forked from the first
+  std::int64_t most_per_step = 0;  // where a prefill's steps are shorter than max_step_tokens
 };
 
 /// The footprint of a cache of this recipe once it holds these tokens, without allocating it.

@@ -106,7 +106,7 @@ std::int64_t CacheLayout::brought_rows(std::int64_t layer, const StepSequence& s
 /// A ring has fewer blocks than positions need: later ones are the same blocks again.
 std::int64_t CacheLayout::brought_blocks(const LayerGroup& group, std::int32_t end) const {
   const std::int32_t size = group.pool.block_tokens;
-  const std::int64_t blocks = (end + size - 1) / size;
+  const std::int64_t blocks = (std::int64_t{end} + size - 1) / size;
   if (!group.placement->forgets_beyond_window()) return blocks;
   return std::min(blocks, group.pool.n_blocks / m_spec.batch);
 }
@@ -119,8 +119,11 @@ std::int64_t CacheLayout::staging_rows() const {
   return rows;
 }
 
-std::int64_t CacheLayout::pool_bytes(CodecId codec, std::int64_t rows) const {
-  return rows * m_spec.n_kv_heads * row_bytes(codec, m_spec.head_dim);
+std::int64_t CacheLayout::allocated_bytes(std::int64_t rows) const {
+  std::int64_t bytes = 0;
+  for (const CodecId codec : {m_recipe.k_codec, m_recipe.v_codec})
+    bytes += rounded_up(rows * m_spec.n_kv_heads * row_bytes(codec, m_spec.head_dim));
+  return bytes;
 }
 
 /// One layer's rows.
@@ -136,8 +139,7 @@ CacheFootprint CacheLayout::rows_footprint(const LayerGroup& group, bool is_offl
   if (group.pages.empty()) {
     f.block_rounding_bytes = (use.in_use - use.held) * token.total();
     f.reserve_bytes = (use.all - use.in_use) * token.total();
-    for (const CodecId codec : {m_recipe.k_codec, m_recipe.v_codec})
-      f.allocator_bytes += rounded_up(pool_bytes(codec, use.all)) - pool_bytes(codec, use.all);
+    f.allocator_bytes = allocated_bytes(use.all) - f.reserved_bytes;
   } else {
     f.reserved_bytes = group.pages[0].reserved_bytes() + group.pages[1].reserved_bytes();
     f.block_rounding_bytes =
@@ -167,11 +169,8 @@ CacheFootprint CacheLayout::footprint() const {
       sum.allocator_bytes += rounded_up(bytes) - bytes;
     }
   }
-  for (const CodecId codec : {m_recipe.k_codec, m_recipe.v_codec}) {
-    const std::int64_t bytes = pool_bytes(codec, staging_rows());
-    sum.staging_bytes += bytes;
-    sum.allocator_bytes += rounded_up(bytes) - bytes;
-  }
+  sum.staging_bytes = staging_rows() * token_bytes(m_recipe, m_spec).total();
+  sum.allocator_bytes += allocated_bytes(staging_rows()) - sum.staging_bytes;
   return sum;
 }
 

@@ -54,6 +54,9 @@ class CacheLayout {
   /// Rows of the buffer that offloaded layers are brought in through.
   [[nodiscard]] std::int64_t staging_rows() const;
 
+  /// What Kokkos allocates for so many rows of one layer, K and V.
+  [[nodiscard]] std::int64_t allocated_bytes(std::int64_t rows) const;
+
   [[nodiscard]] CacheFootprint footprint() const;
   [[nodiscard]] CacheFootprint layer_footprint(std::int64_t layer) const;
 
@@ -81,7 +84,6 @@ class CacheLayout {
   [[nodiscard]] std::int64_t brought_blocks(const LayerGroup& group, std::int32_t end) const;
   void add_group(std::int64_t window, std::int64_t page_bytes);
   [[nodiscard]] CacheFootprint rows_footprint(const LayerGroup& group, bool is_offloaded) const;
-  [[nodiscard]] std::int64_t pool_bytes(CodecId codec, std::int64_t rows) const;
 
   CacheRecipe m_recipe;
   CacheSpec m_spec;

@@ -49,10 +49,12 @@ class CacheMemory {
   }
 
   /// Layer by layer: new memory in the group's present shape, copy(old, new), then the old memory
-  /// goes.
+  /// goes. The buffer goes before, so that it is not there twice.
   template <class Copy>
   void resize(const Exec& exec, const CacheLayout& layout, const LayerGroup& group,
               const PoolShape& before, const Copy& copy) {
+    m_staging_k = {};
+    m_staging_v = {};
     for (const std::int64_t index : group.layers) {
       Layer& rows = m_layers[static_cast<std::size_t>(index)];
       Layer next = rows;

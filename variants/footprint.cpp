@@ -62,18 +62,19 @@ namespace {
 class DryRun {
  public:
   DryRun(const CacheRecipe& recipe, const CacheSpec& spec, const HeldTokens& held)
-      : m_layout(recipe, spec, AddressSpace::page_bytes()), m_recipe(recipe), m_spec(spec) {
+      : m_layout(recipe, spec, AddressSpace::page_bytes()), m_spec(spec) {
     const auto each = static_cast<std::int32_t>(held.each);
     const auto shared = static_cast<std::int32_t>(held.shared);
     const auto prefilled = static_cast<std::int32_t>(held.prefilled > 0 ? held.prefilled : each);
-    const std::int64_t most = spec.max_step_tokens > 0 ? spec.max_step_tokens : spec.max_tokens;
+    std::int64_t most = spec.max_step_tokens > 0 ? spec.max_step_tokens : spec.max_tokens;
+    if (held.most_per_step > 0) most = std::min(most, held.most_per_step);
     if (shared > 0) {
       advance(1, 0, shared, static_cast<std::int32_t>(most));
       for (std::int32_t slot = 1; slot < spec.batch; ++slot) m_layout.fork(0, slot, shared);
     }
     advance(static_cast<std::int32_t>(spec.batch), shared, prefilled,
             static_cast<std::int32_t>(most));
-    advance(static_cast<std::int32_t>(spec.batch), prefilled, each, 1);
+    decode(static_cast<std::int32_t>(spec.batch), prefilled, each, static_cast<std::int32_t>(most));
     for (LayerGroup& group : m_layout.groups()) {
       const auto nothing = [](std::size_t, std::int64_t, std::int64_t) {};
       m_layout.follow_pages(group, nothing, nothing);
@@ -95,16 +96,29 @@ class DryRun {
     }
   }
 
-  /// While a layer grows, its old memory is there besides.
+  /// Single steps where memory grows; those between them leave nothing behind.
+  void decode(std::int32_t batch, std::int32_t from, std::int32_t to, std::int32_t most) {
+    while (from < to) {
+      const PoolShape& pool = m_layout.group_of(0).pool;
+      const bool one_block = pool.max_blocks == 1;
+      const std::int32_t room = one_block ? std::min(to, pool.block_tokens) - from : to - from;
+      const std::int32_t end = from + std::max(1, one_block ? room : std::min(room, most));
+      advance(batch, from, end, end - from);
+      from = end;
+    }
+  }
+
+  /// While a layer grows, its old memory is there besides, and the buffer of offloaded ones is not.
   void grow(LayerGroup& group) {
     const PoolShape before = std::exchange(group.pool, group.placement->pool());
     if (before == group.pool || before.rows() == 0) return;
-    const std::int64_t old = before.rows() * token_bytes(m_recipe, m_spec).total();
-    m_peak = std::max(m_peak, m_layout.footprint().ledger_bytes() + old);
+    const std::int64_t all = m_layout.footprint().ledger_bytes();
+    const std::int64_t copying = all - m_layout.allocated_bytes(m_layout.staging_rows()) +
+                                 m_layout.allocated_bytes(before.rows());
+    m_peak = std::max({m_peak, all, copying});
   }
 
   CacheLayout m_layout;
-  CacheRecipe m_recipe;
   CacheSpec m_spec;
   std::int64_t m_peak = 0;
 };

@@ -95,7 +95,7 @@ class Blocks : public Placement {
 
  private:
   [[nodiscard]] std::int32_t blocks_for(std::int32_t n_tokens) const {
-    return (n_tokens + m_block_tokens - 1) / m_block_tokens;
+    return n_tokens / m_block_tokens + (n_tokens % m_block_tokens > 0 ? 1 : 0);
   }
   std::vector<std::int32_t>& blocks_of(std::int32_t slot) {
     return m_blocks[static_cast<std::size_t>(slot)];

@@ -22,7 +22,7 @@ Command make(const Options& options) {
   std::vector<std::filesystem::path> journals;
   for (const std::string& journal : options.journals) {
     if (!std::filesystem::is_directory(journal))
-      throw UsageError(fmt::format("{}: no such journal folder", journal));
+      throw UsageError(fmt::format("{}: no folder; expected journals: OUT.h5.journal", journal));
     journals.emplace_back(journal);
   }
   return {[output = options.output, journals] { return run::merge(output, journals); }};

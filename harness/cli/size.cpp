@@ -49,7 +49,7 @@ void check_shape(const Options& options, const Overrides& given) {
   }
   if (!has(given, "n_layers") || options.n_kv_heads.empty() || options.head_dim.empty())
     throw UsageError(
-        "size: no shape given; expected --model NAME, or --n-layers L --n-kv-heads H --head-dim D");
+        "size: no whole shape; expected --model NAME, or --n-layers L --n-kv-heads H --head-dim D");
   if (has(given, "kv_heads")) throw UsageError("--kv-heads: needs --model; allowed: --n-kv-heads");
 }
 

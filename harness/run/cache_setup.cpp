@@ -75,6 +75,12 @@ void check_windows(const Point& point, PlacementId placement, const CacheSpec& s
                 point.sink_tokens);
 }
 
+void check_scale(const Point& point, const CacheRecipe& recipe) {
+  if (parse_enum<Fp8Scale>(point.fp8_scale) == Fp8Scale::none) return;
+  if (recipe.k_codec != CodecId::fp8_e4m3 && recipe.v_codec != CodecId::fp8_e4m3)
+    unsupported("fp8_scale = {}: neither K nor V is fp8_e4m3", point.fp8_scale);
+}
+
 void check_offload(const Point& point, PlacementId placement, const CacheSpec& spec) {
   if (point.offload_layers > spec.n_layers)
     throw UsageError(fmt::format("offload_layers {}: the model has {} layers", point.offload_layers,
@@ -115,6 +121,7 @@ void check_cache(const Point& point, const CacheSpec& spec) {
   check_prefix(point);
   check_past(point, recipe.placement);
   check_windows(point, recipe.placement, spec);
+  check_scale(point, recipe);
   check_offload(point, recipe.placement, spec);
   check_layout(recipe, spec);
 }

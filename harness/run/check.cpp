@@ -18,9 +18,12 @@ namespace {
 void print_table(const std::vector<Difference>& differences) {
   fmt::print("{:<34}{:>12}{:>12}{:>12}  {:<8}{}\n", "tensor", "worst", "bound", "mean", "verdict",
              "worst at");
-  for (const Difference& d : differences)
-    fmt::print("{:<34}{:>12.3e}{:>12.3e}{:>12.2e}  {:<8}{}\n", d.what, d.worst, d.bound, d.mean,
-               d.passed() ? "same" : "DIFFERS", d.where);
+  for (const Difference& d : differences) {
+    const std::string bound = d.judged ? fmt::format("{:.3e}", d.bound) : "-";
+    const char* verdict = d.passed() ? "same" : "DIFFERS";
+    fmt::print("{:<34}{:>12.3e}{:>12}{:>12.2e}  {:<8}{}\n", d.what, d.worst, bound, d.mean,
+               d.judged ? verdict : "-", d.where);
+  }
 }
 
 void print_json(const std::vector<Difference>& differences) {
@@ -31,6 +34,7 @@ void print_json(const std::vector<Difference>& differences) {
                    {"bound", d.bound},
                    {"mean", d.mean},
                    {"where", d.where},
+                   {"judged", d.judged},
                    {"passed", d.passed()}});
   fmt::print("{}\n", all.dump(2));
 }

@@ -61,6 +61,7 @@ class Comparison {
       : m_expected(expected),
         m_vocab(s.config.vocab_size),
         m_step_tokens(s.generation.prefill_chunk),
+        m_exact_cache(s.recipe.k_codec == CodecId::f32 && s.recipe.v_codec == CodecId::f32),
         m_session(s) {
     StepLimits limits = limits_of<Exec>(s);
     limits.max_logit_rows = std::max(limits.max_logit_rows, chunk_rows);
@@ -79,7 +80,9 @@ class Comparison {
     if (!m_nll.empty())
       results.push_back(m_nll.finish(2 * tolerance, scale));  // |d nll| <= 2 |d logit|
     if (!m_steps.empty()) results.push_back(m_steps.finish(tolerance, scale));
-    if (!m_ids.empty()) results.push_back(m_ids.finish(0, 1));
+    if (m_ids.empty()) return results;
+    results.push_back(m_ids.finish(0, 1));
+    results.back().judged = m_exact_cache;
     return results;
   }
 
@@ -185,6 +188,7 @@ class Comparison {
   const Expected& m_expected;
   std::int64_t m_vocab;
   std::int64_t m_step_tokens;  // of a sequence
+  bool m_exact_cache;          // rounded rows may choose another token
   WeightsStore m_weights;
   Session<Exec> m_session;
   double m_largest = 0;  // |logit| of ours

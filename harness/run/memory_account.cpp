@@ -38,15 +38,11 @@ void put_growth(const MemorySnapshot& before, const MemorySnapshot& built,
 void put_cache_bytes(const CacheFootprint& footprint, PointRecord& record) {
   auto& values = record.values;
   const std::int64_t counted = ledger().live_bytes(cache_area);
-  const auto rows = [](const char* prefix) {
-    return ledger().live_bytes(std::string("kvmeter::cache::") + prefix + "k") +
-           ledger().live_bytes(std::string("kvmeter::cache::") + prefix + "v");
-  };
   values["cache_tokens"] = footprint.tokens;
   values["cache_formula_bytes"] = footprint.formula_bytes;
   values["cache_live_bytes"] = footprint.live_bytes();
-  values["cache_allocated_bytes"] = rows("") + rows("offloaded_");  // what Kokkos allocated
-  values["cache_offloaded_bytes"] = rows("offloaded_");
+  values["cache_allocated_bytes"] = footprint.allocated_bytes();
+  values["cache_offloaded_bytes"] = footprint.offloaded_bytes;
   values["cache_reserved_bytes"] = footprint.reserved_bytes;
   values["cache_metadata_bytes"] = footprint.metadata_bytes();
   values["cache_scale_bytes"] = footprint.scale_bytes;

@@ -53,8 +53,10 @@ void print_table(const Sweep& sweep, const std::vector<Row>& rows) {
                format_bytes(point->prediction.activations_bytes), format_seconds(seconds),
                point->spelling);
   }
-  fmt::print("{} to run, {} skipped; about {}\n", rows.size() - n_skipped, n_skipped,
-             format_seconds(total));
+  fmt::print("{} to run, {} skipped", rows.size() - n_skipped, n_skipped);
+  if (n_skipped < rows.size())
+    fmt::print("; at least {} at this machine's peaks", format_seconds(total));
+  fmt::print("\n");
 }
 
 nlohmann::ordered_json to_json(const Row& row) {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "harness/core/error.hpp"
 
 namespace kvmeter::run {
@@ -27,6 +29,14 @@ PlannedPoint plan_point(const Sweep& sweep, const SweepPoint& point, std::string
   return planned;
 }
 
+/// A sweep that measures nothing is a mistake.
+void check_any_runs(const std::vector<PlannedPoint>& points) {
+  if (std::ranges::any_of(points, [](const auto& point) { return !point.skip; })) return;
+  if (points.empty()) return;  // of a shard
+  throw UsageError(
+      fmt::format("no point can run: {}: {}", points.front().spelling, *points.front().skip));
+}
+
 }  // namespace
 
 std::vector<PlannedPoint> plan_points(const Sweep& sweep) {
@@ -34,6 +44,7 @@ std::vector<PlannedPoint> plan_points(const Sweep& sweep) {
   std::string mistakes;
   for (const SweepPoint& point : sweep.points) points.push_back(plan_point(sweep, point, mistakes));
   if (!mistakes.empty()) throw UsageError(mistakes.substr(0, mistakes.size() - 1));
+  check_any_runs(points);
   return points;
 }
 

@@ -90,7 +90,10 @@ Setup make_setup(const Point& point, std::uint64_t seed) {
 }
 
 HeldTokens held_tokens(const Setup& s) {
-  return {s.max_tokens(), s.point.prompt_tokens, s.point.shared_prefix_tokens};
+  return {.each = s.max_tokens(),
+          .prefilled = s.point.prompt_tokens,
+          .shared = s.point.shared_prefix_tokens,
+          .most_per_step = s.synthetic_prefill() ? made_up_rows : 0};
 }
 
 ModelConfig weights_config(const Setup& s) {

@@ -44,7 +44,8 @@ def main() -> int:
     try:
         data = load.load(options.file)
     except (OSError, ValueError) as error:
-        print(f"{options.file}: cannot be read: {str(error).splitlines()[0]}", file=sys.stderr)
+        why = "is no HDF5 file" if isinstance(error, ValueError) else f"cannot be read: {error}"
+        print(f"{options.file}: {why.splitlines()[0]}", file=sys.stderr)
         return 1
     folder = getattr(options, "output", None) or options.file.with_suffix("")
     if options.command in ("quickstart", "table"):

@@ -8,7 +8,13 @@ import numpy as np
 import xarray as xr
 
 from analysis.load import varying
-from analysis.units import format_bytes, format_number, format_percent, format_seconds
+from analysis.units import (
+    format_bytes,
+    format_number,
+    format_percent,
+    format_seconds,
+    format_small,
+)
 
 COLUMNS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("ttft_s", "TTFT", format_seconds),
@@ -20,8 +26,12 @@ COLUMNS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("cache_live_bytes", "live", format_bytes),
     ("cache_allocated_bytes", "allocated", format_bytes),
     ("peak_rss_bytes", "peak RSS", format_bytes),
+    ("perplexity", "perplexity", format_number),
+    ("kl_mean", "KL", format_small),
+    ("top1_agreement", "top-1", format_percent),
     ("n_samples", "samples", lambda value: "-" if np.isnan(value) else f"{value:.0f}"),
 )
+OPTIONAL = ("perplexity", "kl_mean", "top1_agreement")  # of points with a text
 SHORT = {"prompt_tokens": "prompt", "new_tokens": "new"}
 
 
@@ -38,12 +48,16 @@ def aligned(head: list[str], rows: list[list[str]], n_left: int) -> str:
     return "\n".join(lines)
 
 
+def is_shown(data: xr.Dataset, name: str) -> bool:
+    return name in data and (name not in OPTIONAL or bool(data[name].notnull().any()))
+
+
 def table(data: xr.Dataset) -> str:
     """What differs among the points, how each ended, and its main results."""
     names = varying(data) or ["model"]
     element = {"k_element": "element" if "v_element" not in names else "k_element"}
     head = [(SHORT | element).get(name, name) for name in names] + ["status"]
-    present = [column for column in COLUMNS if column[0] in data]
+    present = [column for column in COLUMNS if is_shown(data, column[0])]
     rows = []
     for index in range(data.sizes["point"]):
         point = data.isel(point=index)
@@ -54,7 +68,7 @@ def table(data: xr.Dataset) -> str:
 
 def failures(data: xr.Dataset) -> list[str]:
     """One line per point that has no numbers, with the reason."""
-    names = varying(data)
+    names = varying(data) or ["model"]
     lines = []
     for index in np.flatnonzero(data["status"].values != "ok"):
         point = data.isel(point=index)

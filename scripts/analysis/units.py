@@ -43,5 +43,10 @@ def format_number(value: float) -> str:
     return "-" if math.isnan(value) else three_digits(value)
 
 
+def format_small(value: float) -> str:
+    """1.3e-06."""
+    return "-" if math.isnan(value) else f"{value:.1e}"
+
+
 def format_percent(value: float) -> str:
     return "-" if math.isnan(value) else f"{100 * value:.0f} %"

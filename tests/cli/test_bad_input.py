@@ -46,6 +46,8 @@ FLAGS = [
     (["--shard", "2/2"], ["--shard", "2/2", "0 to n-1"]),
     (["--shard", "1/2"], ["--shard", "1/2", "no point", "has 1"]),
     (["--text", "no/such"], ["--text", "no/such", "token_ids"]),
+    (["--cache", "ring"], ["no point can run", "no layer has a window"]),
+    (["--fp8-scale", "layer"], ["no point can run", "neither K nor V is fp8_e4m3"]),
 ]
 
 

@@ -41,6 +41,14 @@ def test_rates_count_the_tokens_that_steps_had(kvmeter, tmp_path):
         assert np.isnan(data["read_bandwidth_fraction"].item())
 
 
+@pytest.mark.parametrize("cache", ["contiguous", "growing", "paged", "virtual"])
+def test_a_point_that_is_far_too_long_is_planned_at_once(kvmeter, cache):
+    few = ("--prompt-tokens", "1000", "--new-tokens", "300000000")
+    result = kvmeter("plan", "--model", "tiny", "--cache", cache, *few)
+    assert result.returncode == 0, result.stderr
+    assert "0 to run, 1 skipped\n" in result.stdout
+
+
 def test_sequences_that_end_with_their_first_token_have_no_decode_steps(kvmeter, tmp_path):
     """Waiting for a sample of one never ended."""
     model = changed_config(tmp_path / "model", eos_token_id=list(range(67)))

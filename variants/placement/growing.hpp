@@ -27,7 +27,8 @@ class Growing final : public Placement {
       set_length(s.slot, s.first_position + s.n_tokens);
     }
     if (longest <= m_capacity) return;
-    m_capacity = std::max(longest, std::min(2 * m_capacity, spec().max_tokens));
+    const bool doubles = m_capacity <= spec().max_tokens / 2;
+    m_capacity = std::max(longest, doubles ? 2 * m_capacity : spec().max_tokens);
   }
 
   /// Without tokens there is no memory either: the next generation grows anew.

@@ -95,7 +95,7 @@ class Ring final : public Placement {
 
  private:
   [[nodiscard]] std::int32_t blocks_for(std::int32_t n_tokens) const {
-    return (n_tokens + m_block_tokens - 1) / m_block_tokens;
+    return n_tokens / m_block_tokens + (n_tokens % m_block_tokens > 0 ? 1 : 0);
   }
   [[nodiscard]] std::int32_t blocks_each() const { return m_sink_blocks + m_ring_blocks; }
 

@@ -9,10 +9,13 @@ namespace kvmeter::laws {
 namespace {
 
 /// The element that really ran; where the record does not say, the one asked for.
-std::int64_t element_bits(const PointRecord& record, const std::string& key) {
+std::string element_of(const PointRecord& record, const std::string& key) {
   const auto effective = find_value<std::string>(record, "effective_" + key);
-  const std::string name =
-      effective.value_or(std::get<std::string>(get(record.point, *find_point_key(key))));
+  return effective.value_or(std::get<std::string>(get(record.point, *find_point_key(key))));
+}
+
+std::int64_t element_bits(const PointRecord& record, const std::string& key) {
+  const std::string name = element_of(record, key);
   const auto bits = find_element_bits(name);
   KVMETER_EXPECTS(bits.has_value(), "{} = {}: its size is not known to verify", key, name);
   return *bits;
@@ -42,6 +45,11 @@ CacheFacts cache_facts(const PointRecord& record) {
           .batch = record.point.batch,
           .tokens = whole(record, "cache_tokens"),
           .kv_bits = element_bits(record, "k_element") + element_bits(record, "v_element"),
+          .row_scales = row_scale_bytes(element_of(record, "k_element"), shape("head_dim")) +
+                        row_scale_bytes(element_of(record, "v_element"), shape("head_dim")),
+          .block_tokens = record.point.block_tokens,
+          .shared_prefix = record.point.shared_prefix_tokens,
+          .offload_layers = record.point.offload_layers,
           .formula = bytes("formula"),
           .scale = bytes("scale"),
           .shared = bytes("shared"),
@@ -52,8 +60,11 @@ CacheFacts cache_facts(const PointRecord& record) {
           .allocator = bytes("allocator"),
           .live = bytes("live"),
           .allocated = bytes("allocated"),
+          .reserved = bytes("reserved"),
+          .offloaded = bytes("offloaded"),
           .metadata = bytes("metadata"),
           .ledger = bytes("ledger"),
+          .ledger_peak = bytes("ledger_peak"),
           .unexplained = bytes("unexplained"),
           .resident = record.point.backend == "cuda"
                           ? std::nullopt

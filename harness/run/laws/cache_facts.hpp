@@ -18,8 +18,12 @@ struct CacheFacts {
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;
   std::int64_t batch = 0;
-  std::int64_t tokens = 0;   // kept, over sequences and layers
-  std::int64_t kv_bits = 0;  // of an element of K and one of V together, scales left out
+  std::int64_t tokens = 0;         // kept, over sequences and layers
+  std::int64_t kv_bits = 0;        // of an element of K and one of V together, scales left out
+  std::int64_t row_scales = 0;     // bytes of scales of a row of K and one of V together
+  std::int64_t block_tokens = 0;   // asked for; these three say what a cache may have
+  std::int64_t shared_prefix = 0;  // tokens
+  std::int64_t offload_layers = 0;
   std::int64_t formula = 0;  // from here on bytes
   std::int64_t scale = 0;
   std::int64_t shared = 0;
@@ -30,8 +34,11 @@ struct CacheFacts {
   std::int64_t allocator = 0;
   std::int64_t live = 0;
   std::int64_t allocated = 0;
+  std::int64_t reserved = 0;
+  std::int64_t offloaded = 0;
   std::int64_t metadata = 0;
   std::int64_t ledger = 0;
+  std::int64_t ledger_peak = 0;
   std::int64_t unexplained = 0;
   std::optional<std::int64_t> resident;  // growth of resident memory by the cache
 

@@ -53,6 +53,8 @@ Claims claims_of(const PointRecord& record) {
     c.decode_bound = bound(record);
   if (c.decode_difference && c.decode_bound)
     c.decode = verdict_of(*c.decode_difference <= *c.decode_bound);
+  c.check_difference = find_value<double>(record, "check_max_difference");
+  c.check_bound = find_value<double>(record, "check_bound");
   c.live = parse_labels(find_value<std::string>(record, "live_labels").value_or(""));
   if (!c.live.empty()) c.labels = verdict_of(std::ranges::all_of(c.live, may_live));
   return c;
@@ -68,6 +70,10 @@ std::vector<std::string> claim_mistakes(const Claims& c) {
         "prefill and one step differ from a longer prefill by {:.3g} of the largest logit; bound "
         "{:.3g}",
         *c.decode_difference, *c.decode_bound));
+  if (c.check_difference && c.check_bound && !(*c.check_difference <= *c.check_bound))
+    mistakes.push_back(
+        fmt::format("the first steps differ from the reference by {:.3g}; bound {:.3g}",
+                    *c.check_difference, *c.check_bound));
   for (const LiveLabel& live : c.live)
     if (!may_live(live))
       mistakes.push_back(fmt::format("{} is alive and is neither K, V nor a table", live.label));

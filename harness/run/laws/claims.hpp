@@ -25,7 +25,8 @@ struct Claims {
   std::optional<double> decode_difference;  // of the largest logit
   std::optional<double> decode_bound;       // none where large steps may round activations
   Verdict decode = Verdict::none;
-  std::vector<LiveLabel> live;  // after the last step
+  std::optional<double> check_difference, check_bound;  // of the first steps
+  std::vector<LiveLabel> live;                          // after the last step
   Verdict labels = Verdict::none;
 };
 

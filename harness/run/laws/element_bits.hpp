@@ -22,6 +22,13 @@ inline constexpr auto element_bits_by_name = std::to_array<std::pair<std::string
     {"int4", 4},
 });
 
+/// Bytes of the scales of one row. 0: none
+constexpr std::int64_t row_scale_bytes(std::string_view element, std::int64_t head_dim) {
+  if (element == "int8_row") return 4;                                            // one f32
+  if (element == "int8" || element == "int4") return 2 * ((head_dim + 31) / 32);  // f16 for 32
+  return 0;
+}
+
 constexpr std::optional<std::int64_t> find_element_bits(std::string_view name) {
   for (const auto& [known, bits] : element_bits_by_name)
     if (known == name) return bits;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/core/error.hpp"
+#include "harness/run/laws/parts.hpp"
 #include "harness/run/laws/residual.hpp"
 #include "harness/run/laws/spelling.hpp"
 
@@ -18,6 +19,7 @@ void hold_bytes(const PointRecord& record, PointReport& point, std::vector<std::
   try {
     point.facts = cache_facts(record);
     mistakes = residual_mistakes(*point.facts);
+    for (std::string& mistake : part_mistakes(*point.facts)) mistakes.push_back(std::move(mistake));
   } catch (const Error& error) {
     mistakes.emplace_back(error.what());
   }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "harness/core/text_table.hpp"
 #include "harness/core/units.hpp"
 #include "harness/run/laws/factor_table.hpp"
@@ -60,6 +62,19 @@ std::string work_text(const Report& report) {
   return "\nK/V computations of a layer, over the batch\n" + table.text();
 }
 
+/// Why a difference has no verdict.
+std::string unjudged_text(const Report& report) {
+  const auto unjudged = [](const PointReport& point) {
+    return point.claims.decode_difference && !point.claims.decode_bound;
+  };
+  const auto n = std::ranges::count_if(report.points, unjudged);
+  if (n == 0) return "";
+  return fmt::format(
+      "decode - prefill of {} point{} is shown and not judged: weights that are not f32 may round "
+      "in long steps\n",
+      n, n == 1 ? "" : "s");
+}
+
 std::string claims_text(const Report& report) {
   TextTable table({"rows compared", "changed", "verdict", "decode - prefill", "bound", "verdict",
                    "labels of the cache", "point"});
@@ -79,7 +94,7 @@ std::string claims_text(const Report& report) {
   }
   if (!any) return "";
   return "\nRows never change, decoding is prefilling, the cache is K, V and tables\n" +
-         table.text();
+         table.text() + unjudged_text(report);
 }
 
 /// Of few points only: it is long.

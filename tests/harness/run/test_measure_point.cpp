@@ -57,7 +57,8 @@ TEST_CASE("what was predicted is what was allocated, and nothing is unexplained"
       "ring window_tokens=8 sink_tokens=3", "contiguous window_tokens=8 sink_tokens=3",
       "contiguous offload_layers=1", "paged block_tokens=5 offload_layers=2",
       "paged shared_prefix_tokens=13", "contiguous shared_prefix_tokens=13",
-      "growing prefill_chunk=7", "contiguous prefill=synthetic", "contiguous tie_layers=true");
+      "growing prefill_chunk=7", "growing prefill_chunk=7 offload_layers=1",
+      "growing prefill=synthetic", "contiguous prefill=synthetic", "contiguous tie_layers=true");
   const auto* element = GENERATE("f32", "int4");
   const auto* attention = GENERATE("two_pass", "online", "split");
   const std::string point = std::string("model=tiny batch=2 prompt_tokens=20 new_tokens=5 cache=") +

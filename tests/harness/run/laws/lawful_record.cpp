@@ -34,19 +34,15 @@ void put_bytes(PointRecord& record, const Shape& s) {
   const std::int64_t live = formula + s.scale - s.shared;
   const std::int64_t allocated = live + s.block_rounding + s.reserve;
   const std::int64_t ledger = allocated + s.staging + s.table + s.allocator;
-  const std::map<std::string, std::int64_t> bytes{{"formula", formula},
-                                                  {"scale", s.scale},
-                                                  {"shared", s.shared},
-                                                  {"block_rounding", s.block_rounding},
-                                                  {"reserve", s.reserve},
-                                                  {"staging", s.staging},
-                                                  {"table", s.table},
-                                                  {"allocator", s.allocator},
-                                                  {"live", live},
-                                                  {"allocated", allocated},
-                                                  {"metadata", s.scale + s.table},
-                                                  {"ledger", ledger},
-                                                  {"unexplained", 0}};
+  const std::map<std::string, std::int64_t> bytes{
+      {"formula", formula},    {"scale", s.scale},
+      {"shared", s.shared},    {"block_rounding", s.block_rounding},
+      {"reserve", s.reserve},  {"staging", s.staging},
+      {"table", s.table},      {"allocator", s.allocator},
+      {"live", live},          {"allocated", allocated},
+      {"reserved", allocated}, {"offloaded", 0},
+      {"ledger_peak", ledger}, {"metadata", s.scale + s.table},
+      {"ledger", ledger},      {"unexplained", 0}};
   for (const auto& [name, value] : bytes) record.values["cache_" + name + "_bytes"] = value;
   record.values["cache_tokens"] = kept;
   record.values["rss_cache_bytes"] = ledger + 4096;

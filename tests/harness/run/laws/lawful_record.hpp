@@ -21,7 +21,7 @@ struct Shape {
   std::int64_t reserve = 0;
   std::int64_t staging = 0;
   std::int64_t table = 24;
-  std::int64_t allocator = 128;
+  std::int64_t allocator = 88;
 };
 
 /// An ok record of this point that keeps every law, resident memory included.

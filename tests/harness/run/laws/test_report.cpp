@@ -104,7 +104,7 @@ TEST_CASE("JSON has every byte and verdict", "[run]") {
   const auto& point = json["points"][3];
   CHECK(point["point"] == "cache=paged new_tokens=10");
   CHECK(point["bytes"]["formula_bytes"] == 4 * 10 * 2 * 64 * 2 * 2);
-  CHECK(point["bytes"]["ledger_bytes"] == 4 * 10 * 2 * 64 * 2 * 2 + 24 + 128);
+  CHECK(point["bytes"]["ledger_bytes"] == 4 * 10 * 2 * 64 * 2 * 2 + 24 + 88);
   CHECK(point["bytes"]["unexplained_bytes"] == 0);
   CHECK(point["bytes_hold"] == true);
   CHECK(point["kv_projections_hold"] == true);

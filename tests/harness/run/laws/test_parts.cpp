@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: kvmeter contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/laws/parts.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "tests/harness/run/laws/lawful_record.hpp"
+
+namespace kvmeter::laws {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using test::lawful_record;
+using test::made_up_point;
+
+std::vector<std::string> mistakes_of(const Point& point, const test::Shape& shape) {
+  return part_mistakes(cache_facts(lawful_record(point, shape)));
+}
+
+TEST_CASE("scales follow from the rows that are kept", "[run]") {
+  Point point = made_up_point("contiguous", 10, 1);
+  point.k_element = "int4";
+  point.v_element = "int8";
+  constexpr std::int64_t rows = 4 * 10 * 2;  // layers, tokens, KV heads
+  CHECK(mistakes_of(point, {.head_dim = 34, .scale = rows * (2 * 2 + 2 * 2)}).empty());
+  CHECK(mistakes_of(point, {.head_dim = 32, .scale = rows * (2 + 2)}).empty());
+  CHECK(mistakes_of(point, {.head_dim = 32, .scale = rows * (2 + 2) + 1}).size() == 1);
+  CHECK(mistakes_of(made_up_point("paged", 10, 1), {.scale = 2}).size() == 1);
+}
+
+TEST_CASE("what nothing asked for is not there", "[run]") {
+  Point point = made_up_point("contiguous", 10, 1);
+  for (const test::Shape& shape :
+       {test::Shape{.shared = 64}, test::Shape{.staging = 64}, test::Shape{.block_rounding = 64}}) {
+    const auto mistakes = mistakes_of(point, shape);
+    REQUIRE(mistakes.size() == 1);
+    CHECK_THAT(mistakes[0], ContainsSubstring("at most 0, as"));
+  }
+  point.offload_layers = 1;
+  CHECK(mistakes_of(point, {.staging = 64}).empty());
+}
+
+TEST_CASE("blocks round up by less than a block, allocations by less than a word", "[run]") {
+  Point point = made_up_point("paged", 17, 1);
+  point.batch = 3;
+  point.block_tokens = 16;
+  constexpr std::int64_t token = 2 * 64 * 2 * 2;  // KV heads, head_dim, K and V, f16
+  constexpr std::int64_t most = 4 * 3 * 15 * token;
+  CHECK(mistakes_of(point, {.block_rounding = most}).empty());
+  CHECK(mistakes_of(point, {.block_rounding = most + token}).size() == 1);
+  CHECK(mistakes_of(point, {.allocator = 7 * (4 * 4 + 2)}).empty());
+  CHECK(mistakes_of(point, {.allocator = 7 * (4 * 4 + 2) + 1}).size() == 1);
+}
+
+}  // namespace
+}  // namespace kvmeter::laws
