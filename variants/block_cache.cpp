@@ -189,7 +189,6 @@ class BlockCache final : public KvCache<Exec> {
     CopyList<Exec>& list = m_copies[group];
     const std::size_t most = list.host.extent(0);
     for (std::size_t first = 0; first < copies.size(); first += most) {
-      if (first > 0) exec.fence("kvmeter::cache::copy: the list is written anew");
       const std::size_t n = std::min(most, copies.size() - first);
       copy_rows<Exec>(exec, {from, to, list.upload(exec, copies, first, n)});
     }
@@ -209,9 +208,12 @@ class BlockCache final : public KvCache<Exec> {
 };
 
 template <class Exec>
-void check_pages(const CacheRecipe& recipe) {
-  if (maps_pages(recipe.placement) && !is_host_exec<Exec>)
+void check_pages(const CacheRecipe& recipe, const CacheSpec& spec) {
+  if (!maps_pages(recipe.placement)) return;
+  if (!is_host_exec<Exec>)
     unsupported("cache = virtual on a device: memory is mapped as it is touched on the host only");
+  if (spec.offload_layers > 0)
+    unsupported("cache = virtual with offload_layers: pages are mapped in the first space only");
 }
 
 }  // namespace
@@ -219,7 +221,7 @@ void check_pages(const CacheRecipe& recipe) {
 template <class Exec>
 std::unique_ptr<KvCache<Exec>> make_cache(const Exec& exec, const CacheRecipe& recipe,
                                           const CacheSpec& spec) {
-  check_pages<Exec>(recipe);
+  check_pages<Exec>(recipe, spec);
   return std::make_unique<BlockCache<Exec>>(exec, recipe, spec);
 }
 

@@ -63,11 +63,13 @@ void CacheLayout::reserve(const StepPlan& plan) {
 }
 
 void CacheLayout::truncate(std::int32_t slot, std::int32_t n_tokens) {
+  m_groups.front().placement->check_slot(slot);
   for (const LayerGroup& group : m_groups) group.placement->check_kept(slot, n_tokens);
   for (LayerGroup& group : m_groups) group.placement->truncate(slot, n_tokens, group.table);
 }
 
 void CacheLayout::fork(std::int32_t from, std::int32_t to, std::int32_t n_tokens) {
+  for (const std::int32_t slot : {from, to}) m_groups.front().placement->check_slot(slot);
   for (const LayerGroup& group : m_groups) group.placement->check_kept(from, n_tokens);
   for (LayerGroup& group : m_groups)
     group.placement->fork(from, to, n_tokens, group.table, group.copies);
@@ -133,8 +135,8 @@ CacheFootprint CacheLayout::rows_footprint(const LayerGroup& group, bool is_offl
   CacheFootprint f;
   f.tokens = use.kept;
   f.formula_bytes = use.kept * token.elements;
-  f.scale_bytes = use.kept * token.metadata;
-  f.shared_bytes = (use.kept - use.held) * token.total();
+  f.scale_bytes = use.held * token.metadata;
+  f.shared_bytes = (use.kept - use.held) * token.elements;
   f.reserved_bytes = use.all * token.total();
   if (group.pages.empty()) {
     f.block_rounding_bytes = (use.in_use - use.held) * token.total();

@@ -31,8 +31,11 @@ class CacheMemory {
 
   /// A layer's rows, without a block table.
   [[nodiscard]] LayerCache layer(const LayerGroup& group, std::int64_t index) const {
-    const auto own = static_cast<std::size_t>(group.pool.shared_by_layers ? 0 : index);
-    return handle_of(m_layers[own], group.pool);
+    const Layer& own = m_layers[static_cast<std::size_t>(index)];
+    LayerCache handle = handle_of(group.pool.shared_by_layers ? m_layers.front() : own, group.pool);
+    handle.k_scale = own.k_scale;
+    handle.v_scale = own.v_scale;
+    return handle;
   }
 
   /// The same layer with its rows in the buffer.
@@ -97,6 +100,7 @@ class CacheMemory {
     if (m_spec.fill) fill_bytes(exec, memory.data() + first * page, n * page, *m_spec.fill);
   }
 
+  /// Copies of rows need no scales.
   [[nodiscard]] LayerCache handle_of(const Layer& rows, const PoolShape& pool) const {
     LayerCache handle;
     handle.k = rows.k.data();
@@ -108,8 +112,6 @@ class CacheMemory {
     handle.v_row_bytes = static_cast<std::int32_t>(row_bytes(m_recipe.v_codec, m_spec.head_dim));
     handle.k_codec = m_recipe.k_codec;
     handle.v_codec = m_recipe.v_codec;
-    handle.k_scale = rows.k_scale;
-    handle.v_scale = rows.v_scale;
     return handle;
   }
 

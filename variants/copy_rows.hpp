@@ -28,17 +28,13 @@ struct CopyRowsKernel {
     const std::int32_t head = team.league_rank() / 2 % from.n_kv_heads;
     const BlockCopy copy = copies(team.league_rank() / 2 / from.n_kv_heads);
     const std::int64_t row_bytes = is_v ? from.v_row_bytes : from.k_row_bytes;
-    const std::int64_t source = row(from, copy.from, head) * row_bytes;
-    const std::int64_t target = row(to, copy.to, head) * row_bytes;
+    const std::int64_t source = from.first_row(copy.from, head) * row_bytes;
+    const std::int64_t target = to.first_row(copy.to, head) * row_bytes;
     copy_bytes(team, (is_v ? from.v : from.k) + source, (is_v ? to.v : to.k) + target,
                copy.n_tokens * row_bytes);
   }
 
  private:
-  KOKKOS_INLINE_FUNCTION static std::int64_t row(const LayerCache& pool, std::int64_t block,
-                                                 std::int32_t head) {
-    return (block * pool.n_kv_heads + head) * pool.block_tokens;
-  }
   KOKKOS_INLINE_FUNCTION static void copy_bytes(const Team& team, const std::byte* from,
                                                 std::byte* to, std::int64_t n) {
     if constexpr (is_host_exec<Exec>) {

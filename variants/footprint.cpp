@@ -63,6 +63,7 @@ class DryRun {
  public:
   DryRun(const CacheRecipe& recipe, const CacheSpec& spec, const HeldTokens& held)
       : m_layout(recipe, spec, AddressSpace::page_bytes()), m_spec(spec) {
+    if (!m_layout.keeps_past()) return;
     const auto each = static_cast<std::int32_t>(held.each);
     const auto shared = static_cast<std::int32_t>(held.shared);
     const auto prefilled = static_cast<std::int32_t>(held.prefilled > 0 ? held.prefilled : each);
@@ -96,13 +97,15 @@ class DryRun {
     }
   }
 
-  /// Single steps where memory grows; those between them leave nothing behind.
+  /// Single steps where memory grows; those between them leave nothing behind. A ring takes no
+  /// longer steps than it was built for.
   void decode(std::int32_t batch, std::int32_t from, std::int32_t to, std::int32_t most) {
     while (from < to) {
-      const PoolShape& pool = m_layout.group_of(0).pool;
-      const bool one_block = pool.max_blocks == 1;
-      const std::int32_t room = one_block ? std::min(to, pool.block_tokens) - from : to - from;
-      const std::int32_t end = from + std::max(1, one_block ? room : std::min(room, most));
+      const LayerGroup& group = m_layout.group_of(0);
+      const bool at_once = group.pool.max_blocks == 1 && !group.placement->forgets_beyond_window();
+      const std::int32_t room =
+          at_once ? std::min(to, group.pool.block_tokens) - from : std::min(to - from, most);
+      const std::int32_t end = from + std::max(1, room);
       advance(batch, from, end, end - from);
       from = end;
     }

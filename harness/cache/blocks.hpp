@@ -41,7 +41,6 @@ class Blocks : public Placement {
   void reserve(const StepPlan& plan, BlockTable& table, BlockCopies& copies) override {
     check(plan);
     for (const StepSequence& s : plan.sequences) {
-      truncate(s.slot, s.first_position, table);
       own_first_block(s, table, copies);
       while (n_blocks(s.slot) < blocks_for(s.first_position + s.n_tokens))
         append_block(s.slot, m_pool.take(), table);
@@ -123,28 +122,18 @@ class Blocks : public Placement {
                     needed, m_block_tokens, m_pool.n_free(), m_pool.size());
   }
 
-  /// What reserve() will take, counted before anything changes; where a step writes positions anew,
-  /// less what it gives back first.
+  /// What reserve() will take, counted before anything changes.
   void check_free(const StepPlan& plan) const {
     std::int64_t needed = 0;
     std::map<std::int32_t, std::int32_t> copied;  // by shared block: owners that copy it
     for (const StepSequence& s : plan.sequences) {
-      const std::int32_t kept = std::min(n_blocks(s.slot), blocks_for(s.first_position));
-      needed += blocks_for(s.first_position + s.n_tokens) - kept - n_freed(s.slot, kept);
+      needed += blocks_for(s.first_position + s.n_tokens) - n_blocks(s.slot);
       const std::int32_t id = begun_block(s);
-      if (id < 0 || m_pool.owners(id) == 1) continue;
-      if (m_pool.owners(id) - copied[id] <= 1) continue;
+      if (id < 0 || m_pool.owners(id) - copied[id] <= 1) continue;
       ++needed;
       ++copied[id];
     }
     check_free(needed);
-  }
-
-  /// Blocks from index `kept` on that nobody else owns.
-  [[nodiscard]] std::int64_t n_freed(std::int32_t slot, std::int32_t kept) const {
-    const auto& blocks = m_blocks[static_cast<std::size_t>(slot)];
-    return std::count_if(blocks.begin() + kept, blocks.end(),
-                         [&](std::int32_t id) { return m_pool.owners(id) == 1; });
   }
 
   /// Copy on write: a block that the step writes into belongs to its sequence alone.

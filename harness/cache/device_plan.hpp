@@ -98,8 +98,8 @@ class PlanBuffer {
     pack_tiles(plan, result);
   }
 
-  /// The longest tiles last positions first: they take longest, and dynamic scheduling starts them
-  /// early.
+  /// Tiles of the last positions first: they see most keys and take longest, and dynamic scheduling
+  /// starts them early.
   void pack_tiles(const StepPlan& plan, DevicePlan<MemorySpace>& result) {
     for (const StepSequence& s : plan.sequences)
       result.n_tiles += (s.n_tokens + m_tile_queries - 1) / m_tile_queries;

@@ -46,8 +46,8 @@ struct CacheSpec {
 struct CacheFootprint {
   std::int64_t formula_bytes = 0;  // sum of layers: KV heads x head_dim x tokens kept x bytes of an
                                    // element, K and V; tokens of shared rows once for each owner
-  std::int64_t scale_bytes = 0;    // scales that belong to them, and padding of rows
-  std::int64_t shared_bytes = 0;   // what sharing saves of both
+  std::int64_t shared_bytes = 0;   // what sharing saves of that
+  std::int64_t scale_bytes = 0;    // scales of the rows there are, and their padding
   std::int64_t block_rounding_bytes = 0;  // rows of blocks or pages in use that hold no token yet
   std::int64_t reserve_bytes = 0;         // rows for later tokens, or for other sequences
   std::int64_t staging_bytes = 0;         // what offloaded layers are brought in through
@@ -111,7 +111,9 @@ class KvCache {
   /// Queries of one sequence that attention takes at once; what PlanBuffer is built with.
   [[nodiscard]] virtual std::int32_t tile_queries() const = 0;
 
-  /// Makes room for the step's tokens, before its first layer. Throws Error where there is none.
+  /// Makes room for the step's tokens, before its first layer: those that follow what the cache
+  /// holds, or whole sequences where it keeps no past. Throws Error, and changes nothing, where a
+  /// step is another or there is no room; after an OutOfMemoryError it can only be destroyed.
   virtual void reserve(const Exec& exec, const StepPlan& plan) = 0;
 
   /// Stores k and v of the step's rows, after RoPE. \param k, v [n_rows, n_kv_heads * head_dim]

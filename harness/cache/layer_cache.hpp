@@ -47,12 +47,17 @@ struct LayerCache {
   [[nodiscard]] KOKKOS_INLINE_FUNCTION RowFormat k_format() const { return {head_dim, k_scale}; }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION RowFormat v_format() const { return {head_dim, v_scale}; }
 
-  /// Index of a row within a pool, in 64 bits: blocks x heads x tokens passes 2^31 early.
+  /// Index of a block's first row of a head within a pool, in 64 bits: blocks x heads x tokens
+  /// passes 2^31 early.
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t first_row(std::int64_t block,
+                                                              std::int32_t head) const {
+    return (block * n_kv_heads + head) * block_tokens;
+  }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t row_index(std::int32_t slot, std::int32_t head,
                                                               std::int32_t position) const {
-    const std::int64_t block =
+    const std::int32_t block =
         block_table[std::int64_t{slot} * max_blocks + position / block_tokens];
-    return (block * n_kv_heads + head) * block_tokens + position % block_tokens;
+    return first_row(block, head) + position % block_tokens;
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::byte* k_row(std::int32_t slot, std::int32_t head,
                                                         std::int32_t position) const {

@@ -76,7 +76,9 @@ struct PlacementSpec {
 class Placement {
  public:
   explicit Placement(const PlacementSpec& spec)
-      : m_spec(spec), m_lengths(static_cast<std::size_t>(spec.batch), 0) {}
+      : m_spec(spec),
+        m_lengths(static_cast<std::size_t>(spec.batch), 0),
+        m_in_step(static_cast<std::size_t>(spec.batch), false) {}
   virtual ~Placement() = default;
 
   /// Memory that each layer needs now. It may grow in reserve and shrink in truncate.
@@ -94,19 +96,22 @@ class Placement {
   /// Is memory mapped only where rows are, within address space for the whole pool?
   [[nodiscard]] virtual bool maps_pages() const { return false; }
 
-  /// Throws Error where reserve() would: a sequence beyond max_tokens, a position left out before
-  /// the step's, no room.
+  /// Throws Error where reserve() would: for sequences and lengths that the cache was not built
+  /// for, tokens that do not follow those it holds, no room.
   virtual void check(const StepPlan& plan) const {
+    std::fill(m_in_step.begin(), m_in_step.end(), false);
     for (const StepSequence& s : plan.sequences) {
-      KVMETER_EXPECTS(s.slot >= 0 && s.slot < m_spec.batch,
-                      "sequence {}; the cache was built for {} of them", s.slot, m_spec.batch);
-      KVMETER_EXPECTS(s.first_position + s.n_tokens <= m_spec.max_tokens,
-                      "sequence {} reaches {} tokens; the cache was built for {}", s.slot,
-                      s.first_position + s.n_tokens, m_spec.max_tokens);
-      KVMETER_EXPECTS(!keeps_past() || s.first_position <= length(s.slot),
-                      "sequence {}: a step from position {} on; the cache holds {} tokens", s.slot,
-                      s.first_position, length(s.slot));
+      check_slot(s.slot);
+      KVMETER_EXPECTS(!m_in_step[static_cast<std::size_t>(s.slot)],
+                      "sequence {} is twice in a step", s.slot);
+      m_in_step[static_cast<std::size_t>(s.slot)] = true;
+      check_positions(s);
     }
+  }
+
+  void check_slot(std::int32_t slot) const {
+    KVMETER_EXPECTS(slot >= 0 && slot < m_spec.batch,
+                    "sequence {}; the cache was built for {} of them", slot, m_spec.batch);
   }
 
   /// Throws Error where a sequence cannot go on from n_tokens, as truncate() and fork() let it:
@@ -145,6 +150,16 @@ class Placement {
                     from, length(from));
   }
 
+  void check_positions(const StepSequence& s) const {
+    KVMETER_EXPECTS(s.n_tokens > 0 && s.n_tokens <= m_spec.max_tokens - s.first_position,
+                    "sequence {} reaches {} tokens; the cache was built for {}", s.slot,
+                    std::int64_t{s.first_position} + s.n_tokens, m_spec.max_tokens);
+    const std::int32_t held = keeps_past() ? length(s.slot) : 0;
+    KVMETER_EXPECTS(s.first_position == held,
+                    "sequence {}: a step from position {} on; the cache holds {} tokens", s.slot,
+                    s.first_position, held);
+  }
+
   /// Tokens over all sequences, of each at most so many.
   [[nodiscard]] std::int64_t total_length(
       std::int32_t at_most = std::numeric_limits<std::int32_t>::max()) const {
@@ -161,6 +176,7 @@ class Placement {
  private:
   PlacementSpec m_spec;
   std::vector<std::int32_t> m_lengths;  // [batch]
+  mutable std::vector<bool> m_in_step;  // [batch] of check()
 };
 
 }  // namespace kvmeter

@@ -28,7 +28,7 @@ struct StepPlan {
     return n;
   }
 
-  /// Appends a sequence's part. Ranges are checked where the plan is uploaded.
+  /// Appends a sequence's part. What it may be is checked where the cache makes room for it.
   template <class Tokens>
   void add(std::int32_t slot, std::int32_t first_position, const Tokens& ids) {
     sequences.push_back({slot, first_position, static_cast<std::int32_t>(ids.size())});

@@ -40,6 +40,7 @@ Command make(const CLI::App& command, Options& options) {
   const Sweep sweep = options.sweep.read(command);
   if (options.dry_run)
     return {[sweep, json = options.json] { return run::plan(sweep, json); }, true};
+  if (options.json) throw UsageError("--json: goes with --dry-run; a run writes OUT.h5");
   if (options.output.empty()) throw UsageError("--output: not given; expected -o OUT.h5");
   options.run.output = options.output;
   return {[sweep, run_options = options.run] { return run::run(sweep, run_options); }, true};

@@ -15,9 +15,20 @@ struct StopRule {
   std::int64_t trials = 1;
 };
 
+/// The first generation is warm-up; its decoding is broken off after this share of the cap, so that
+/// it does not take the time for sampling.
+inline constexpr double warmup_share = 0.25;
+
 struct Limits {
   double point_seconds = 0;       // 0: no limit
   std::int64_t memory_bytes = 0;  // 0: what the machine has available
 };
+
+/// The rule where a point may take no longer than its limit.
+inline StopRule within(StopRule rule, const Limits& limits) {
+  if (limits.point_seconds > 0 && limits.point_seconds < rule.max_seconds)
+    rule.max_seconds = limits.point_seconds;
+  return rule;
+}
 
 }  // namespace kvmeter

@@ -2,15 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/exec/address_space.hpp"
 
-#include <Kokkos_Core.hpp>
-
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <new>
+#include <cstring>
 #include <utility>
+
+#include "harness/core/error.hpp"
 
 namespace kvmeter {
 namespace {
@@ -24,12 +26,17 @@ void touch(std::byte* first, std::int64_t bytes) {
     *static_cast<volatile std::byte*>(first + at) = std::byte{0};
 }
 
+[[noreturn]] void fail(const std::string& label, const char* what, std::int64_t bytes) {
+  throw OutOfMemoryError(
+      fmt::format("{}: {} {} bytes: {}", label, what, bytes, std::strerror(errno)));
+}
+
 }  // namespace
 
 AddressSpace::AddressSpace(std::string label, std::int64_t bytes)
     : m_label(std::move(label)), m_bytes(std::max<std::int64_t>(bytes, 1)) {
   void* data = mmap(nullptr, static_cast<std::size_t>(m_bytes), access, flags, -1, 0);
-  if (data == MAP_FAILED) throw std::bad_alloc();
+  if (data == MAP_FAILED) fail(m_label, "cannot set aside addresses for", m_bytes);
   m_data = static_cast<std::byte*>(data);
   // A huge page would put memory behind more than was asked for.
   madvise(m_data, static_cast<std::size_t>(m_bytes), MADV_NOHUGEPAGE);
@@ -52,7 +59,8 @@ void AddressSpace::map(std::int64_t first, std::int64_t n) {
   const std::int64_t bytes = n * page_bytes();
 #if defined(MADV_POPULATE_WRITE)
   if (madvise(at, static_cast<std::size_t>(bytes), MADV_POPULATE_WRITE) != 0) {
-    if (errno != EINVAL) throw std::bad_alloc();  // EINVAL: the kernel does not know how
+    // EINVAL: the kernel does not know how
+    if (errno != EINVAL) fail(m_label, "cannot put memory behind", bytes);
     touch(at, bytes);
   }
 #else

@@ -13,7 +13,7 @@ namespace kvmeter {
 
 class AddressSpace {
  public:
-  /// Sets addresses aside, without memory. Throws std::bad_alloc where there are none.
+  /// Sets addresses aside, without memory. Throws OutOfMemoryError where there are none.
   AddressSpace(std::string label, std::int64_t bytes);
   ~AddressSpace();
   AddressSpace(AddressSpace&& other) noexcept;
@@ -22,7 +22,8 @@ class AddressSpace {
   [[nodiscard]] std::byte* data() const { return m_data; }
   [[nodiscard]] std::int64_t mapped_bytes() const { return m_mapped_bytes; }
 
-  /// Puts memory behind pages [first, first + n), zeros at first. \pre none there yet
+  /// Puts memory behind pages [first, first + n), zeros at first. Throws
+  /// OutOfMemoryError where there is none. \pre none there yet
   void map(std::int64_t first, std::int64_t n);
   /// Takes it away again. \pre all are mapped
   void unmap(std::int64_t first, std::int64_t n);

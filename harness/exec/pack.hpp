@@ -203,7 +203,8 @@ struct Pack<host_pack_width> {
     p = p * r * r + r + 1.0F;
     const Ints exponent = reinterpret_cast<Ints>(shifted) << 23;  // the magic's own bits shift out
     const Ints below = a.v < lowest;                              // all ones where it holds
-    return {reinterpret_cast<Floats>((reinterpret_cast<Ints>(p) + exponent) & ~below)};
+    const Ints nan = (a.v != a.v) & 0x7fc00000;
+    return {reinterpret_cast<Floats>(((reinterpret_cast<Ints>(p) + exponent) & ~below) | nan)};
   }
 
   [[nodiscard]] float sum() const {

@@ -34,18 +34,16 @@ bool StopDecision::each_has(std::size_t count) const {
 }
 
 std::optional<double> StopDecision::noise() const {
-  double most = 0;
-  for (const Phase phase : m_phases) {
-    const auto noise = relative_noise(samples(phase));
-    if (!noise) return std::nullopt;
-    most = std::max(most, *noise);
-  }
+  std::optional<double> most;
+  for (const Phase phase : m_phases)
+    if (const auto noise = relative_noise(samples(phase)))
+      most = std::max(most.value_or(0), *noise);
   return most;
 }
 
 std::optional<StopReason> StopDecision::reason(double elapsed_s) const {
   if (each_has(static_cast<std::size_t>(std::max<std::int64_t>(1, m_rule.min_samples)))) {
-    // With fewer samples than an interval takes, the rule cannot ask for little noise.
+    // Where no phase has as many samples as an interval takes, noise cannot be told.
     const auto now = noise();
     if (!now || *now <= m_rule.relative_noise) return StopReason::samples;
   }

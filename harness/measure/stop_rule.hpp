@@ -33,12 +33,13 @@ class StopDecision {
   void finish_generation();
 
   /// Why to stop, or nothing: go on.
-  /// samples: every phase has min_samples and its relative noise is under the target.
+  /// samples: every phase has min_samples, and the relative noise that can be told is under the
+  /// target.
   /// cap: max_seconds are over, and every phase has a sample at least.
   /// \param elapsed_s since the sampling of this point began, warm-up included
   [[nodiscard]] std::optional<StopReason> reason(double elapsed_s) const;
 
-  /// The largest relative noise of a phase; none before there are samples enough to tell.
+  /// The largest relative noise of the phases that have samples enough to tell; none if none has.
   [[nodiscard]] std::optional<double> noise() const;
 
  private:

@@ -179,14 +179,15 @@ void Decoder<Exec>::check(const StepPlan& plan) const {
   }
 }
 
-Cost decoder_cost(const ModelConfig& c, Element element, const StepPlan& plan) {
-  const std::int64_t n = plan.n_rows();
-  const auto n_sequences = static_cast<std::int64_t>(plan.sequences.size());
-  const Cost layer = ops::linear_cost(n, c.hidden_dim, qkv_columns(c), element) +
-                     ops::linear_cost(n, c.q_dim(), c.hidden_dim, element) +
-                     ops::linear_cost(n, c.hidden_dim, up_columns(c), element) +
-                     ops::linear_cost(n, c.ffn_dim, c.hidden_dim, element);
-  return c.n_layers * layer + ops::linear_cost(n_sequences, c.hidden_dim, c.vocab_size, element);
+Cost layers_cost(const ModelConfig& c, Element element, std::int64_t n_rows) {
+  return c.n_layers * (ops::linear_cost(n_rows, c.hidden_dim, qkv_columns(c), element) +
+                       ops::linear_cost(n_rows, c.q_dim(), c.hidden_dim, element) +
+                       ops::linear_cost(n_rows, c.hidden_dim, up_columns(c), element) +
+                       ops::linear_cost(n_rows, c.ffn_dim, c.hidden_dim, element));
+}
+
+Cost head_cost(const ModelConfig& c, Element element, std::int64_t n_rows) {
+  return ops::linear_cost(n_rows, c.hidden_dim, c.vocab_size, element);
 }
 
 template <class Exec>

@@ -84,8 +84,12 @@ class Decoder {
   Rows m_logits;     // [max_logit_rows, vocab_size]
 };
 
-/// What the linear layers of a step must move and compute: all that counts besides the cache.
-Cost decoder_cost(const ModelConfig& config, Element element, const StepPlan& plan);
+/// What the linear layers of a step of so many tokens must move and compute: all that counts
+/// besides the cache and the logits.
+Cost layers_cost(const ModelConfig& config, Element element, std::int64_t n_rows);
+
+/// The same of logits for so many tokens. Steps that no token is chosen after have none.
+Cost head_cost(const ModelConfig& config, Element element, std::int64_t n_rows);
 
 /// Bytes of a decoder's working memory, without allocating it.
 template <class Exec>

@@ -18,6 +18,12 @@ auto part(const Array& array, std::size_t first, std::size_t n) {
 
 }  // namespace
 
+std::int64_t token_choice_bytes(const ops::SamplingParameters& parameters, std::int64_t batch,
+                                std::int64_t vocab_size) {
+  constexpr std::int64_t word = 4;  // an id, a draw's slot or position, a weight
+  return word * batch * (parameters.greedy ? 1 : 3 + vocab_size);
+}
+
 template <class Exec>
 TokenChoice<Exec>::TokenChoice(const Exec& exec, const ops::SamplingParameters& parameters,
                                std::int64_t batch, std::int64_t vocab_size)

@@ -10,6 +10,10 @@
 
 namespace kvmeter {
 
+/// Bytes that a TokenChoice allocates.
+std::int64_t token_choice_bytes(const ops::SamplingParameters& parameters, std::int64_t batch,
+                                std::int64_t vocab_size);
+
 template <class Exec>
 class TokenChoice {
  public:

@@ -79,6 +79,9 @@ void check_scale(const Point& point, const CacheRecipe& recipe) {
   if (parse_enum<Fp8Scale>(point.fp8_scale) == Fp8Scale::none) return;
   if (recipe.k_codec != CodecId::fp8_e4m3 && recipe.v_codec != CodecId::fp8_e4m3)
     unsupported("fp8_scale = {}: neither K nor V is fp8_e4m3", point.fp8_scale);
+  if (point.prefill == "synthetic")
+    unsupported("fp8_scale = {} with prefill = synthetic: it is measured on a computed prompt",
+                point.fp8_scale);
 }
 
 void check_offload(const Point& point, PlacementId placement, const CacheSpec& spec) {

@@ -59,19 +59,18 @@ struct CountChanged {
 template <class Exec>
 using Rows = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
 
-/// Logits after the last of `tokens`, taken in by steps of up to `chunk` and a last one of `last`.
+/// Logits after the last of `tokens`, taken in by these steps.
 template <class Exec>
 std::vector<float> logits_after(Session<Exec>& session, const std::vector<std::int32_t>& tokens,
-                                std::int64_t chunk, std::int64_t last) {
-  const std::int64_t n = std::ssize(tokens);
-  for (std::int64_t first = 0; first < n;) {
-    const std::int64_t end = first < n - last ? std::min(first + chunk, n - last) : n;
+                                const std::vector<std::int64_t>& steps) {
+  auto next = tokens.begin();
+  for (const std::int64_t n : steps) {
     StepPlan plan;
-    plan.add(0, static_cast<std::int32_t>(first),
-             std::vector<std::int32_t>(tokens.begin() + first, tokens.begin() + end));
+    plan.add(0, static_cast<std::int32_t>(next - tokens.begin()),
+             std::vector<std::int32_t>(next, next + n));
     session.decoder->step(session.exec, plan, *session.cache);
     session.exec.fence("kvmeter::run::claims: the plan is written anew");
-    first = end;
+    next += n;
   }
   const auto logits = session.decoder->last_logits(session.exec);
   std::vector<float> values(logits.size());
@@ -120,13 +119,34 @@ std::int64_t RowHashes<Exec>::n_rows() const {
   return static_cast<std::int64_t>(m_hashes.size());
 }
 
+std::vector<std::int64_t> prefill_steps(std::int64_t n, std::int64_t chunk) {
+  std::vector<std::int64_t> steps;
+  if (n % chunk == 1) steps.push_back(chunk - 1);
+  for (std::int64_t left = n - (steps.empty() ? 0 : chunk - 1); left > 0; left -= chunk)
+    steps.push_back(std::min(chunk, left));
+  return steps;
+}
+
+std::vector<std::int64_t> decode_steps(std::int64_t n, std::int64_t chunk) {
+  std::vector<std::int64_t> steps;
+  for (std::int64_t left = n - 1; left > 0; left -= chunk) steps.push_back(std::min(chunk, left));
+  steps.push_back(1);
+  return steps;
+}
+
+bool can_decode_differ(const Setup& s) {
+  return s.generation.keeps_past && s.generation.prefill_chunk > 1 && s.point.prompt_tokens > 1 &&
+         s.point.prompt_tokens <= most_claim_tokens;
+}
+
 template <class Exec>
 double decode_difference(Session<Exec>& session, const Setup& s,
                          const std::vector<std::int32_t>& prompt) {
   const std::int64_t chunk =
       std::min(s.generation.prefill_chunk, session.decoder->limits().max_rows);
-  const auto at_once = logits_after(session, prompt, chunk, 0);
-  const auto decoded = logits_after(session, prompt, chunk, 1);
+  const std::int64_t n = std::ssize(prompt);
+  const auto at_once = logits_after(session, prompt, prefill_steps(n, chunk));
+  const auto decoded = logits_after(session, prompt, decode_steps(n, chunk));
   double worst = 0;
   double largest = 0;
   for (std::size_t i = 0; i < at_once.size(); ++i) {

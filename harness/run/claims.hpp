@@ -33,15 +33,24 @@ class RowHashes {
   Array2<std::uint64_t, typename Exec::memory_space> m_hashes;  // [n_layers, rows of a layer]
 };
 
+/// Longer prompts would cost more than they show.
+inline constexpr std::int64_t most_claim_tokens = 512;
+
+/// Is there a prefill in steps of more than one token, of a cache that keeps them?
+bool can_decode_differ(const Setup& setup);
+
+/// Tokens of the steps that take in n >= 2: of `chunk` at most, the last of two at least.
+std::vector<std::int64_t> prefill_steps(std::int64_t n, std::int64_t chunk);
+
+/// The same tokens, the last of them by itself.
+std::vector<std::int64_t> decode_steps(std::int64_t n, std::int64_t chunk);
+
 /// prefill(n) then decode(1) gives the logits of prefill(n + 1): the worst difference over the
 /// largest logit, for all but the last token of the first prompt; NaN where a logit is no number.
-/// The session's cache must be empty and is left so.
+/// The session's cache must be empty and is left so. \pre can_decode_differ()
 template <class Exec>
 double decode_difference(Session<Exec>& session, const Setup& setup,
                          const std::vector<std::int32_t>& prompt);
-
-/// Longer prompts would cost more than they show.
-inline constexpr std::int64_t most_claim_tokens = 512;
 
 /// "kvmeter::cache::k 1048576", ...: what is alive by label, one a line, in order.
 std::string live_labels();

@@ -27,6 +27,8 @@ template <class Exec>
 void put_memory(const Session<Exec>& session, PointRecord& record) {
   auto& values = record.values;
   put_cache_bytes(session.cache->footprint(), record);
+  if (session.cache->keeps_past())
+    values["effective_block_tokens"] = std::int64_t{session.cache->layer(0).block_tokens};
   values["weights_bytes"] = ledger().live_bytes(weights_area);
   values["activations_bytes"] =
       ledger().live_bytes(activations_area) + session.cache->scratch_bytes();
@@ -67,8 +69,7 @@ void measure_on(const Setup& s, const StopRule& rule, const Limits& limits, Benc
   session.exec.fence("kvmeter::run::measure_point: memory is read after the cache was built");
   const MemorySnapshot built = memory_now(s.backend);
   if (!check_first_steps(compare_with_reference(session, s, prompts), record)) return;
-  if (s.generation.keeps_past && s.generation.prefill_chunk > 1 &&
-      s.point.prompt_tokens <= most_claim_tokens)
+  if (can_decode_differ(s))
     record.values["decode_max_difference"] = decode_difference(session, s, prompts.front());
   ledger().reset_peak();  // what checks allocated is no part of the cache
   const auto generations = Sampler<Exec>(s, rule, limits, session, record).run(prompts);
@@ -97,7 +98,9 @@ PointRecord measure_point(const Setup& s, const StopRule& rule, const Limits& li
   PointRecord record;
   record.point = s.point;
   describe(s, record);
-  const std::string shortage = memory_shortage(predict(s), limits.memory_bytes);
+  release_freed_memory();  // of the point before
+  const std::string shortage =
+      memory_shortage(predict(s), limits.memory_bytes, ledger().live_bytes(weights_area));
   if (!shortage.empty()) {
     fail_with(s, record, Status::skipped_predicted, shortage);
     return record;

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "harness/run/expected_time.hpp"
 #include "harness/run/peak.hpp"
-#include "harness/run/prediction.hpp"
 
 namespace kvmeter::run {
 

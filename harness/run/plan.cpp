@@ -6,6 +6,7 @@
 
 #include "harness/core/units.hpp"
 #include "harness/run/commands.hpp"
+#include "harness/run/expected_time.hpp"
 #include "harness/run/planned.hpp"
 
 namespace kvmeter::run {
@@ -24,8 +25,9 @@ std::vector<Row> rows_of(const Sweep& sweep, const std::vector<PlannedPoint>& po
   for (const PlannedPoint& point : points) {
     Row row{&point, point.skip.value_or(""), 0};
     if (!point.skip) {
-      row.skip = memory_shortage(point.prediction, sweep.limits.memory_bytes);
-      row.seconds = point_seconds(point.prediction, peaks.at(point.setup).rates(), sweep.stop);
+      row.skip = memory_shortage(point.prediction, sweep.limits.memory_bytes, 0);
+      row.seconds = point_seconds(point.prediction, peaks.at(point.setup).rates(),
+                                  within(sweep.stop, sweep.limits));
     }
     rows.push_back(row);
   }

@@ -14,6 +14,7 @@
 #include "harness/record/journal.hpp"
 #include "harness/record/result_file.hpp"
 #include "harness/run/commands.hpp"
+#include "harness/run/expected_time.hpp"
 #include "harness/run/measure_point.hpp"
 #include "harness/run/planned.hpp"
 #include "harness/run/point_hash.hpp"
@@ -113,9 +114,9 @@ class SweepRun {
       task.finished = std::move(entry.record);
       return task;
     }
-    if (memory_shortage(point.prediction, m_sweep.limits.memory_bytes).empty())
-      task.expected_s =
-          point_seconds(point.prediction, m_bench.peaks.at(point.setup).rates(), m_sweep.stop);
+    if (memory_shortage(point.prediction, m_sweep.limits.memory_bytes, 0).empty())
+      task.expected_s = point_seconds(point.prediction, m_bench.peaks.at(point.setup).rates(),
+                                      within(m_sweep.stop, m_sweep.limits));
     return task;
   }
 

@@ -28,7 +28,7 @@ class Sampler {
   Sampler(const Setup& setup, const StopRule& rule, const Limits& limits, Session<Exec>& session,
           PointRecord& record)
       : m_setup(setup),
-        m_rule(limited(rule, limits)),
+        m_rule(within(rule, limits)),
         m_session(session),
         m_record(record),
         m_times_prefill(!setup.synthetic_prefill()),
@@ -60,12 +60,6 @@ class Sampler {
     return phases;
   }
 
-  static StopRule limited(StopRule rule, const Limits& limits) {
-    if (limits.point_seconds > 0)
-      rule.max_seconds = std::min(rule.max_seconds, limits.point_seconds);
-    return rule;
-  }
-
   double generate(const std::vector<std::vector<std::int32_t>>& prompts) {
     Generation<Exec>& generation = *m_session.generation;
     m_session.decoder->reset_counters();
@@ -79,7 +73,7 @@ class Sampler {
     const std::int32_t before = m_index;
     while (!generation.finished() && !warm_enough())
       total += timed(Phase::decode, [&] { generation.decode(); });
-    if (rows && m_index > before) compare(*rows);  // else nothing could have changed
+    if (rows && m_index > before) compare(*rows, m_index - before);
     return total;
   }
 
@@ -90,8 +84,10 @@ class Sampler {
     m_apart_s += watch.seconds();
   }
 
-  void compare(const RowHashes<Exec>& rows) {
+  /// After so many steps.
+  void compare(const RowHashes<Exec>& rows, std::int64_t n_steps) {
     const measure::Stopwatch watch;
+    m_record.values["cache_rows_steps"] = n_steps;
     m_record.values["cache_rows_compared"] = rows.n_rows();
     m_record.values["cache_rows_changed"] = rows.n_changed(m_session.exec, *m_session.cache);
     m_apart_s += watch.seconds();
@@ -112,9 +108,8 @@ class Sampler {
     return rows;
   }
 
-  /// A long warm-up is broken off, so that it does not take the time for sampling.
   [[nodiscard]] bool warm_enough() const {
-    return m_warmup.active() && elapsed_s() > m_rule.max_seconds / 4;
+    return m_warmup.active() && elapsed_s() > m_rule.max_seconds * warmup_share;
   }
 
   template <class Step>

@@ -37,18 +37,27 @@ float scale_of(const Exec& exec, const LayerCache& cache, bool is_v, std::int32_
 
 }  // namespace
 
+bool measures_scales(const Setup& s) {
+  const bool any = s.recipe.k_codec == CodecId::fp8_e4m3 || s.recipe.v_codec == CodecId::fp8_e4m3;
+  return any && parse_enum<Fp8Scale>(s.point.fp8_scale) == Fp8Scale::layer;
+}
+
+ScalePass scale_pass(const Setup& s) {
+  CacheSpec spec = cache_spec(s.config, 1, s.point.prompt_tokens);
+  spec.windows = s.cache.windows;
+  spec.sink_tokens = s.cache.sink_tokens;
+  return {{PlacementId::Contiguous, CodecId::f32, CodecId::f32, AttentionId::online},
+          spec,
+          std::min(s.cache.max_step_tokens, step_limits(s.generation, 1).max_rows)};
+}
+
 template <class Exec>
 std::vector<LayerScales> measure_scales(const Exec& exec, Decoder<Exec>& decoder, const Setup& s,
                                         const std::vector<std::vector<std::int32_t>>& prompts) {
-  const bool any = s.recipe.k_codec == CodecId::fp8_e4m3 || s.recipe.v_codec == CodecId::fp8_e4m3;
-  if (!any || parse_enum<Fp8Scale>(s.point.fp8_scale) == Fp8Scale::none) return {};
-  const std::int64_t n = s.point.prompt_tokens;
-  const std::int64_t chunk = std::min(s.generation.prefill_chunk, decoder.limits().max_rows);
-  CacheSpec spec = cache_spec(s.config, 1, n);
-  spec.windows = s.cache.windows;
-  spec.sink_tokens = s.cache.sink_tokens;
-  const auto cache = make_cache(
-      exec, {PlacementId::Contiguous, CodecId::f32, CodecId::f32, AttentionId::online}, spec);
+  if (!measures_scales(s)) return {};
+  const auto [recipe, spec, chunk] = scale_pass(s);
+  const std::int64_t n = spec.max_tokens;
+  const auto cache = make_cache(exec, recipe, spec);
   for (std::int64_t first = 0; first < n; first += chunk) {
     const std::int64_t end = std::min(first + chunk, n);
     StepPlan plan;

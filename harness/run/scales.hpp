@@ -8,6 +8,17 @@
 
 namespace kvmeter::run {
 
+/// Are there fp8 elements to be scaled by layer?
+bool measures_scales(const Setup& setup);
+
+/// What the first prompt goes through by itself.
+struct ScalePass {
+  CacheRecipe recipe;
+  CacheSpec cache;
+  std::int64_t chunk = 1;  // tokens of a step
+};
+ScalePass scale_pass(const Setup& setup);
+
 /// [n_layers]; empty unless the point has fp8 elements and fp8_scale = layer. What other tokens
 /// have beyond the largest saturates.
 template <class Exec>

@@ -27,12 +27,17 @@ ops::SamplingParameters sampling_parameters(const Point& point, std::uint64_t se
           point.top_p, seed};
 }
 
+/// Tokens of a sequence that the decoder is fed: the last one that is generated is not.
+std::int64_t fed_tokens(const Point& point) {
+  return point.prompt_tokens + std::max<std::int64_t>(point.new_tokens, 1) - 1;
+}
+
 void check_shape(const Setup& s) {
-  const std::int64_t tokens = s.point.prompt_tokens + s.point.new_tokens;
+  const std::int64_t tokens = fed_tokens(s.point);
   // Angles go on beyond what a model was trained for; with made-up weights that is no mistake.
   const bool any_position = s.random_weights() && s.config.positions == Positions::rope;
   if (tokens > s.config.max_positions && !any_position)
-    throw UsageError(fmt::format("prompt_tokens {} + new_tokens {} = {}; {} has {} positions",
+    throw UsageError(fmt::format("prompt_tokens {} and new_tokens {} take {} positions; {} has {}",
                                  s.point.prompt_tokens, s.point.new_tokens, tokens, s.files.name,
                                  s.config.max_positions));
   const bool reshaped = s.point.kv_heads != "model" || s.point.n_layers != 0;
@@ -46,11 +51,6 @@ void check_shape(const Setup& s) {
 void check_tied(const Setup& s) {
   if (s.point.tie_layers && !s.random_weights())
     throw UsageError("tie_layers = true: needs weights = random; a checkpoint has its own layers");
-}
-
-/// Tokens of a sequence that the decoder is fed: the last one that is generated is not.
-std::int64_t fed_tokens(const Point& point) {
-  return point.prompt_tokens + std::max<std::int64_t>(point.new_tokens, 1) - 1;
 }
 
 GenerationSpec generation_spec(const Setup& s) {

@@ -24,9 +24,16 @@ std::vector<double> steady_times(const PointRecord& record, Phase phase) {
   return steady(record, phase, [](const Sample& sample) { return sample.time_s; });
 }
 
+/// Prompt tokens per second: those of every sequence, though a prefix in common is taken in once.
+std::vector<double> prefill_rates(const PointRecord& record) {
+  const auto n_tokens = static_cast<double>(record.point.batch * record.point.prompt_tokens);
+  return steady(record, Phase::prefill,
+                [&](const Sample& sample) { return n_tokens / sample.time_s; });
+}
+
 /// Tokens per second of each step: fewer tokens where sequences have ended.
-std::vector<double> steady_rates(const PointRecord& record, Phase phase) {
-  return steady(record, phase, [](const Sample& sample) {
+std::vector<double> decode_rates(const PointRecord& record) {
+  return steady(record, Phase::decode, [](const Sample& sample) {
     return static_cast<double>(sample.n_tokens) / sample.time_s;
   });
 }
@@ -116,8 +123,8 @@ void summarize(const Setup& s, const Prediction& p, const Conditions& conditions
   put_median(record, "ttft_s", prefills);
   put_median(record, "itl_s", decodes);
   put_median(record, "total_s", generations);
-  put_median(record, "prefill_tokens_per_s", steady_rates(record, Phase::prefill));
-  put_median(record, "decode_tokens_per_s", steady_rates(record, Phase::decode));
+  put_median(record, "prefill_tokens_per_s", prefill_rates(record));
+  put_median(record, "decode_tokens_per_s", decode_rates(record));
   put_costs(p, conditions, prefills, went_to_the_end(s, record) ? decodes : std::vector<double>{},
             record);
   record.values["n_samples"] =

@@ -134,8 +134,8 @@ def draw(data: xr.Dataset) -> Figure | None:
     names = table.attrs["names"]
     panel_names = [name for name in PANELS if name in names]
     line_names = [name for name in names if name not in (*PANELS, *POOLED, "cache")]
-    panels = sorted(groups(table, panel_names).items()) if panel_names else []
-    panels = panels[:MOST_PANELS] or [((), np.arange(table.sizes["sample"]))]
+    all_panels = sorted(groups(table, panel_names).items()) if panel_names else []
+    panels = all_panels[:MOST_PANELS] or [((), np.arange(table.sizes["sample"]))]
     columns = min(len(panels), 2)
     rows = math.ceil(len(panels) / columns)
     unit, unit_s = second_unit(float(np.median(table["sample_time_s"])))
@@ -157,5 +157,7 @@ def draw(data: xr.Dataset) -> Figure | None:
         axes.legend()
     height = figure.get_figheight()
     figure.tight_layout(rect=(0, 0, 1, 1 - 0.62 / height))
-    style.title(figure, "Time per token over context", data)
+    left_out = len(all_panels) - len(panels)
+    more = f" ({left_out} more panels left out)" if left_out > 0 else ""
+    style.title(figure, f"Time per token over context{more}", data)
     return figure

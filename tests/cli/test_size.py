@@ -5,6 +5,7 @@
 import csv
 import json
 import os
+import random
 from pathlib import Path
 
 import pytest
@@ -158,6 +159,25 @@ def test_the_formula_counts_no_padding(size, dim, element, bits):
     """Rows of quantised elements are longer where heads are no multiple of a group."""
     data = size(*shape(2, 2, dim), "--tokens", 10, "--cache-element", element)
     assert data["formula_bytes"] == 2 * 2 * 2 * dim * 10 * bits // 8
+
+
+def test_paged_rounds_up_by_less_than_a_block(size):
+    """Whatever the length: at most 15 tokens per sequence and layer with blocks of 16."""
+    lengths = random.Random(16)
+    for _ in range(12):
+        tokens, batch = lengths.randint(1, 40_000), lengths.randint(1, 9)
+        data = size(*SHAPE, "--tokens", tokens, "--cache", "paged", "--batch", batch)
+        wasted = data["allocated_bytes"] - data["live_bytes"]
+        assert wasted == batch * (-tokens % 16) * data["bytes_per_token"]
+        assert wasted <= batch * 15 * data["bytes_per_token"]
+
+
+def test_a_common_beginning_has_one_set_of_scales(size):
+    shared = ("--cache", "paged", "--batch", 4, "--shared-prefix-tokens", 32)
+    data = size(*SHAPE, "--tokens", 64, *shared, "--cache-element", "int8")
+    held = 32 + 4 * 32
+    assert data["formula_bytes"] * 34 / 32 * held / (4 * 64) == data["live_bytes"]
+    assert data["scale_bytes"] * 17 == data["live_bytes"]
 
 
 def test_a_common_beginning_is_held_once(size):

@@ -17,7 +17,7 @@ CacheSpec offload_spec(std::int64_t offload_layers) {
           .n_heads = 4,
           .n_kv_heads = 2,
           .head_dim = 32,
-          .batch = 2,
+          .batch = 3,
           .max_tokens = 90,
           .max_step_tokens = 8,
           .windows = {0, 11, 11},
@@ -28,15 +28,21 @@ template <class Exec>
 std::vector<double> outputs(const Combination& combination, std::int64_t offload_layers) {
   Random random("offload");
   const CacheSpec spec = offload_spec(offload_layers);
-  CacheDriver<Exec> driver(combination, spec, 2 * 8);
+  CacheDriver<Exec> driver(combination, spec, 3 * 8);
   for (std::int32_t slot = 0; slot < 2; ++slot)
     driver.set_rows(slot, random_rows(random, spec, 90));
   std::vector<double> all;
-  for (const std::vector<StepPart>& parts : std::vector<std::vector<StepPart>>{
-           {{0, 19}, {1, 3}}, {{0, 1}, {1, 1}}, {{1, 40}}, {{0, 1}, {1, 1}}, {{0, 30}}})
+  const auto step = [&](const std::vector<StepPart>& parts) {
     for (const PartOutput& part : driver.checked_step(parts))
       for (const oracle::Matrix& layer : part)
         all.insert(all.end(), layer.data.begin(), layer.data.end());
+  };
+  step({{0, 19}, {1, 3}});
+  step({{0, 1}, {1, 1}});
+  driver.fork(0, 2, 20);  // blocks that have two owners are brought in once
+  step({{0, 1}, {1, 40}, {2, 2}});
+  step({{0, 1}, {1, 1}, {2, 1}});
+  step({{0, 30}});
   return all;
 }
 

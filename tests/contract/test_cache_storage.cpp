@@ -60,6 +60,41 @@ TEMPLATE_LIST_TEST_CASE("What was appended is read back within what the codec de
       }
 }
 
+/// Rows of which none fits into fp8 unscaled, larger in the second layer.
+void enlarge(SequenceRows& rows, const std::vector<float>& by) {
+  for (std::size_t layer = 0; layer < rows.size(); ++layer)
+    for (oracle::Matrix* matrix : {&rows[layer].k, &rows[layer].v})
+      for (double& x : matrix->data) x *= by[layer];
+}
+
+TEMPLATE_LIST_TEST_CASE("Every layer has its own scale, in every placement", "", TestExecs) {
+  const auto combination = GENERATE(from_range(all_combinations()));
+  if (combination.k.id != CodecId::fp8_e4m3 || combination.v.id != CodecId::fp8_e4m3) return;
+  CAPTURE(combination.name());
+  Random random("scales");
+  const CacheSpec spec = small_spec(1, 12);
+  const std::vector<float> scales{64, 4096};  // powers of two: they round nothing
+  SequenceRows rows = random_rows(random, spec, 12);
+  enlarge(rows, scales);
+  CacheDriver<TestType> driver(combination, spec, 12);
+  for (std::size_t layer = 0; layer < scales.size(); ++layer)
+    driver.cache().set_scales(static_cast<std::int64_t>(layer), scales[layer], scales[layer]);
+  driver.set_rows(0, rows);
+  driver.step({{0, 12}});
+  CodecFacts scaled = combination.k;
+  const std::int64_t first_layer = driver.cache().keeps_past() ? 0 : spec.n_layers - 1;
+  for (std::int64_t layer = first_layer; layer < spec.n_layers; ++layer)
+    for (std::int64_t i = 0; i < 12; ++i) {
+      CAPTURE(layer, i);
+      const auto stored = driver.stored_row(0, layer, i);
+      const LayerRows& given = rows[static_cast<std::size_t>(layer)];
+      scaled.absolute_error =
+          combination.k.absolute_error * double{scales[static_cast<std::size_t>(layer)]};
+      check_stored(stored.k, given.k.row(i), scaled, 64);
+      check_stored(stored.v, given.v.row(i), scaled, 64);
+    }
+}
+
 /// Prefill of `prompt` tokens and 3 decode steps of one sequence, among others or alone.
 template <class Exec>
 std::vector<double> all_outputs(CacheDriver<Exec>& driver, std::int32_t slot,

@@ -22,8 +22,6 @@ template <>
 inline constexpr float largest_element<F16> = 65504.0F;
 template <>
 inline constexpr float largest_element<BF16> = 0x1.fep127F;
-template <>
-inline constexpr float largest_element<FP8E4M3> = FP8E4M3::largest;
 
 template <class Storage>
 struct Plain {

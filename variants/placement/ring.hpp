@@ -19,15 +19,15 @@ class Ring final : public Placement {
       : Placement(spec), m_written(static_cast<std::size_t>(spec.batch), 0) {
     // A step of n tokens needs the keys of its first query and its own: W - 1 + n rows.
     const std::int64_t window_rows = std::int64_t{spec.window} - 1 + spec.max_step_tokens;
-    if (spec.window == 0 || spec.sink_tokens + window_rows >= spec.max_tokens) {
+    const std::int64_t size = spec.sink_tokens > 0 ? spec.block_tokens : window_rows;
+    if (spec.window == 0 || rounded(spec.sink_tokens, size) + rounded(window_rows, size) >=
+                                std::int64_t{spec.max_tokens}) {
       m_block_tokens = spec.max_tokens;
-    } else if (spec.sink_tokens == 0) {
-      m_block_tokens = static_cast<std::int32_t>(window_rows);
-    } else {
-      m_block_tokens = spec.block_tokens;
-      m_sink_blocks = blocks_for(spec.sink_tokens);
-      m_ring_blocks = blocks_for(static_cast<std::int32_t>(window_rows));
+      return;
     }
+    m_block_tokens = static_cast<std::int32_t>(size);
+    m_sink_blocks = blocks_for(spec.sink_tokens);
+    m_ring_blocks = blocks_for(static_cast<std::int32_t>(window_rows));
   }
 
   [[nodiscard]] PoolShape pool() const override {
@@ -52,7 +52,8 @@ class Ring final : public Placement {
     if (n == 0 || spec().window == 0) return;
     const std::int32_t oldest =
         m_written[static_cast<std::size_t>(slot)] - m_ring_blocks * m_block_tokens;
-    const std::int32_t first_seen = std::max(n - spec().window + 1, spec().sink_tokens);
+    const std::int32_t first_seen =  // of those that the ring's blocks hold
+        std::max(n - spec().window + 1, m_sink_blocks * m_block_tokens);
     KVMETER_EXPECTS(first_seen >= oldest || first_seen >= n,
                     "sequence {} cannot go on from {} tokens: of a window of {} the keys before {} "
                     "are overwritten",
@@ -81,10 +82,16 @@ class Ring final : public Placement {
     check_fork(from, to, n_tokens);
     check_kept(from, n_tokens);
     place(to, table);
-    for (std::int32_t i = 0; i < blocks_each(); ++i)
-      copies.push_back({from * blocks_each() + i, to * blocks_each() + i, m_block_tokens});
+    for (std::int32_t i = 0; i < blocks_each(); ++i) {
+      const bool wraps = n_tokens > blocks_each() * m_block_tokens;
+      const std::int32_t rows = wraps ? m_block_tokens : n_tokens - i * m_block_tokens;
+      if (rows <= 0) break;
+      copies.push_back(
+          {from * blocks_each() + i, to * blocks_each() + i, std::min(rows, m_block_tokens)});
+    }
     set_length(to, n_tokens);
-    m_written[static_cast<std::size_t>(to)] = m_written[static_cast<std::size_t>(from)];
+    m_written[static_cast<std::size_t>(to)] =
+        n_tokens > 0 ? m_written[static_cast<std::size_t>(from)] : 0;
   }
 
   [[nodiscard]] PoolUse use() const override {
@@ -94,6 +101,9 @@ class Ring final : public Placement {
   }
 
  private:
+  static std::int64_t rounded(std::int64_t rows, std::int64_t block) {
+    return (rows + block - 1) / block * block;
+  }
   [[nodiscard]] std::int32_t blocks_for(std::int32_t n_tokens) const {
     return n_tokens / m_block_tokens + (n_tokens % m_block_tokens > 0 ? 1 : 0);
   }

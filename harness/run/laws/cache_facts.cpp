@@ -4,6 +4,7 @@
 
 #include "harness/core/error.hpp"
 #include "harness/run/laws/element_bits.hpp"
+#include "harness/run/laws/projections.hpp"
 
 namespace kvmeter::laws {
 namespace {
@@ -43,11 +44,15 @@ CacheFacts cache_facts(const PointRecord& record) {
           .kv_heads = shape("n_kv_heads"),
           .head_dim = shape("head_dim"),
           .batch = record.point.batch,
+          .tokens_at_end = tokens_at_end(record.point),
+          .may_end_early = may_have_ended_early(record),
           .tokens = whole(record, "cache_tokens"),
           .kv_bits = element_bits(record, "k_element") + element_bits(record, "v_element"),
           .row_scales = row_scale_bytes(element_of(record, "k_element"), shape("head_dim")) +
                         row_scale_bytes(element_of(record, "v_element"), shape("head_dim")),
           .block_tokens = record.point.block_tokens,
+          .window = find_value<std::int64_t>(record, "effective_window_tokens").value_or(0),
+          .sinks = record.point.sink_tokens,
           .shared_prefix = record.point.shared_prefix_tokens,
           .offload_layers = record.point.offload_layers,
           .formula = bytes("formula"),

@@ -18,10 +18,14 @@ struct CacheFacts {
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;
   std::int64_t batch = 0;
+  std::int64_t tokens_at_end = 0;  // of a sequence that goes to its end
+  bool may_end_early = false;
   std::int64_t tokens = 0;         // kept, over sequences and layers
   std::int64_t kv_bits = 0;        // of an element of K and one of V together, scales left out
   std::int64_t row_scales = 0;     // bytes of scales of a row of K and one of V together
-  std::int64_t block_tokens = 0;   // asked for; these three say what a cache may have
+  std::int64_t block_tokens = 0;   // asked for; these five say what a cache may have
+  std::int64_t window = 0;         // of the layer that sees most; 0: everything
+  std::int64_t sinks = 0;          // tokens
   std::int64_t shared_prefix = 0;  // tokens
   std::int64_t offload_layers = 0;
   std::int64_t formula = 0;  // from here on bytes
@@ -46,6 +50,8 @@ struct CacheFacts {
   [[nodiscard]] std::int64_t explained() const {
     return scale - shared + block_rounding + reserve + staging + table + allocator;
   }
+  /// K and V of one token in one layer, scales left out.
+  [[nodiscard]] std::int64_t token_bytes() const { return kv_heads * head_dim * kv_bits / 8; }
   /// Over sequences and layers on average: whole but for windows that differ between layers.
   [[nodiscard]] double tokens_per_sequence() const {
     return static_cast<double>(tokens) / static_cast<double>(layers * batch);

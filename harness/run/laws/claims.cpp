@@ -47,6 +47,7 @@ Claims claims_of(const PointRecord& record) {
   Claims c;
   c.rows_compared = find_value<std::int64_t>(record, "cache_rows_compared");
   c.rows_changed = find_value<std::int64_t>(record, "cache_rows_changed");
+  c.rows_steps = find_value<std::int64_t>(record, "cache_rows_steps");
   if (c.rows_changed) c.rows = verdict_of(*c.rows_changed == 0);
   c.decode_difference = find_value<double>(record, "decode_max_difference");
   if (find_value<std::string>(record, "effective_weight_element") == "f32")
@@ -63,8 +64,8 @@ Claims claims_of(const PointRecord& record) {
 std::vector<std::string> claim_mistakes(const Claims& c) {
   std::vector<std::string> mistakes;
   if (c.rows == Verdict::fails)
-    mistakes.push_back(fmt::format("{} of {} rows are other bytes after decoding", *c.rows_changed,
-                                   c.rows_compared.value_or(0)));
+    mistakes.push_back(fmt::format("{} of {} rows are other bytes after {} steps", *c.rows_changed,
+                                   c.rows_compared.value_or(0), c.rows_steps.value_or(0)));
   if (c.decode == Verdict::fails)
     mistakes.push_back(fmt::format(
         "prefill and one step differ from a longer prefill by {:.3g} of the largest logit; bound "

@@ -20,7 +20,7 @@ struct LiveLabel {
 };
 
 struct Claims {
-  std::optional<std::int64_t> rows_compared, rows_changed;
+  std::optional<std::int64_t> rows_compared, rows_changed, rows_steps;  // steps between
   Verdict rows = Verdict::none;
   std::optional<double> decode_difference;  // of the largest logit
   std::optional<double> decode_bound;       // none where large steps may round activations

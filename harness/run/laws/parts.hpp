@@ -10,9 +10,10 @@
 
 namespace kvmeter::laws {
 
-/// Scales follow from the rows; there is no staging without offloaded layers, no sharing without a
-/// common prefix; blocks round up by less than a block, allocations by less than a word. A line for
-/// each part that is larger (or, of scales, other) than that.
+/// Tokens follow from the point, scales from the rows; there is no staging without offloaded
+/// layers, no sharing without a common prefix, no reserve once sequences have come to their ends;
+/// blocks round up by less than a block, allocations by less than a word. A line for each part that
+/// is larger (or, of tokens and scales, other) than that.
 std::vector<std::string> part_mistakes(const CacheFacts& facts);
 
 }  // namespace kvmeter::laws

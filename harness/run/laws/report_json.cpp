@@ -50,6 +50,7 @@ Json json_of(const PointReport& point) {
           {"kv_projections_hold", json_of(point.work)},
           {"rows_compared", json_of(point.claims.rows_compared)},
           {"rows_changed", json_of(point.claims.rows_changed)},
+          {"rows_steps", json_of(point.claims.rows_steps)},
           {"decode_max_difference", json_of(point.claims.decode_difference)},
           {"decode_holds", json_of(point.claims.decode)},
           {"labels_hold", json_of(point.claims.labels)}};

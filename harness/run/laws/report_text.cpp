@@ -76,8 +76,8 @@ std::string unjudged_text(const Report& report) {
 }
 
 std::string claims_text(const Report& report) {
-  TextTable table({"rows compared", "changed", "verdict", "decode - prefill", "bound", "verdict",
-                   "labels of the cache", "point"});
+  TextTable table({"rows compared", "steps", "changed", "verdict", "decode - prefill", "bound",
+                   "verdict", "labels of the cache", "point"});
   const auto number = [](const std::optional<double>& value) {
     return value ? fmt::format("{:.2e}", *value) : "-";
   };
@@ -88,9 +88,10 @@ std::string claims_text(const Report& report) {
   for (const PointReport& point : report.points) {
     const Claims& c = point.claims;
     any = any || c.rows_changed || c.decode_difference || !c.live.empty();
-    table.add_row({count(c.rows_compared), count(c.rows_changed), std::string(word_of(c.rows)),
-                   number(c.decode_difference), number(c.decode_bound),
-                   std::string(word_of(c.decode)), std::string(word_of(c.labels)), point.spelling});
+    table.add_row({count(c.rows_compared), count(c.rows_steps), count(c.rows_changed),
+                   std::string(word_of(c.rows)), number(c.decode_difference),
+                   number(c.decode_bound), std::string(word_of(c.decode)),
+                   std::string(word_of(c.labels)), point.spelling});
   }
   if (!any) return "";
   return "\nRows never change, decoding is prefilling, the cache is K, V and tables\n" +

@@ -57,7 +57,7 @@ std::vector<Named> parts_of(const CacheFacts& f) {
 }  // namespace
 
 std::int64_t formula_bytes(const CacheFacts& facts) {
-  return facts.tokens * facts.kv_heads * facts.head_dim * facts.kv_bits / 8;
+  return facts.tokens * facts.token_bytes();
 }
 
 std::vector<std::string> residual_mistakes(const CacheFacts& facts) {

@@ -32,6 +32,7 @@ TEST_CASE("Block ids past 65,535 and offsets past 2^31 lead where they should") 
         CAPTURE(slot, position, head);
         const std::int64_t block = table[static_cast<std::size_t>(slot * 3 + position / 16)];
         const std::int64_t row = (block * 8 + head) * 16 + position % 16;
+        CHECK(cache.first_row(block, head) == row - position % 16);
         CHECK(cache.k_row(slot, head, position) - k.data() == row * 512);
         CHECK(cache.v_row(slot, head, position) - v.data() == row * 256);
         const Run run = cache.run(slot, head, position, 48, 48);

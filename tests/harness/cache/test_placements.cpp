@@ -217,5 +217,84 @@ TEST_CASE("A step after positions that nobody wrote is refused") {
   }
 }
 
+constexpr auto keeping = {PlacementId::Contiguous, PlacementId::Paged, PlacementId::Growing,
+                          PlacementId::Ring, PlacementId::Virtual};
+
+TEST_CASE("Steps that rewind, name a sequence twice or no token are refused, and nothing changes") {
+  for (const PlacementId id : keeping) {
+    Led led(id, spec_of(2, 40, 4));
+    led.step(0, 10);
+    const auto refused = [&](const std::vector<StepSequence>& sequences) {
+      StepPlan plan;
+      plan.sequences = sequences;
+      CHECK_THROWS_AS(led.placement->reserve(plan, led.table, led.copies), Error);
+      CHECK(led.placement->length(0) == 10);
+      CHECK(led.placement->length(1) == 0);
+    };
+    refused({{0, 9, 1}});
+    refused({{0, 0, 12}});
+    refused({{0, -3, 1}});
+    refused({{0, 10, 1}, {0, 10, 1}});
+    refused({{0, 10, 1}, {0, 11, 1}});
+    refused({{1, 0, 1}, {0, 10, 0}});
+    refused({{2, 0, 1}});
+    refused({{-1, 0, 1}});
+    refused({{0, 10, 31}});
+    led.step(0, 30);
+  }
+}
+
+TEST_CASE("Without a cache a step brings sequences from their beginning") {
+  Led led(PlacementId::None, spec_of(2, 40, 4));
+  StepPlan plan;
+  plan.sequences = {{0, 0, 10}};
+  led.placement->reserve(plan, led.table, led.copies);
+  plan.sequences = {{0, 0, 11}, {1, 0, 3}};
+  led.placement->reserve(plan, led.table, led.copies);
+  plan.sequences = {{0, 11, 1}};
+  CHECK_THROWS_AS(led.placement->reserve(plan, led.table, led.copies), Error);
+}
+
+TEST_CASE("A ring with sinks never has more rows than all tokens take") {
+  for (const std::int32_t block : {1, 16, 64, 512})
+    for (const std::int32_t max_tokens : {20, 36, 103, 600}) {
+      CAPTURE(block, max_tokens);
+      PlacementSpec spec = spec_of(1, max_tokens, block);
+      spec.window = 16;
+      spec.sink_tokens = 4;
+      spec.max_step_tokens = 16;
+      const Led led(PlacementId::Ring, spec);
+      CHECK(led.placement->pool().rows() <= max_tokens);
+      CHECK(led.placement->pool().rows() >= std::min(max_tokens, 16 + 4 + 15));
+    }
+}
+
+TEST_CASE("A ring goes back to what its sink blocks hold") {
+  PlacementSpec spec = spec_of(2, 100, 16);
+  spec.window = 8;
+  spec.sink_tokens = 4;
+  spec.max_step_tokens = 1;  // blocks: one of sinks, one of the ring
+  Led led(PlacementId::Ring, spec);
+  for (int i = 0; i < 40; ++i) led.step(0, 1);
+  CHECK_THROWS_WITH(led.truncate(0, 30), ContainsSubstring("overwritten"));
+  led.truncate(0, 10);  // 4 to 9 lie behind the sinks
+  led.step(0, 1);
+}
+
+TEST_CASE("A ring's fork copies the rows that are there, and one of nothing is empty") {
+  PlacementSpec spec = spec_of(3, 1000, 16);
+  spec.window = 10;
+  spec.max_step_tokens = 5;
+  Led led(PlacementId::Ring, spec);
+  led.step(0, 5);
+  led.fork(0, 1, 4);
+  REQUIRE(led.copies.size() == 1);
+  CHECK(led.copies[0].n_tokens == 4);
+  for (int i = 0; i < 20; ++i) led.step(0, 5);
+  led.fork(0, 2, 0);
+  for (int i = 0; i < 5; ++i) led.step(2, 5);
+  CHECK(led.placement->length(2) == 25);
+}
+
 }  // namespace
 }  // namespace kvmeter::test

@@ -3,13 +3,17 @@
 #include "harness/exec/address_space.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <utility>
 
+#include "harness/core/error.hpp"
 #include "harness/exec/ledger.hpp"
 #include "harness/exec/memory.hpp"
 
 namespace kvmeter {
 namespace {
+
+using Catch::Matchers::ContainsSubstring;
 
 constexpr const char* label = "kvmeter::test::mapped";
 
@@ -36,6 +40,12 @@ TEST_CASE("Address space costs nothing until pages are mapped, and gives them ba
     CHECK(ledger().live_bytes(label) - before == 11 * page);
   }
   CHECK(ledger().live_bytes(label) == before);
+}
+
+TEST_CASE("Address space that is not there is refused with label and bytes") {
+  CHECK_THROWS_AS(AddressSpace(label, std::int64_t{1} << 60), OutOfMemoryError);
+  CHECK_THROWS_WITH(AddressSpace(label, std::int64_t{1} << 60),
+                    ContainsSubstring(label) && ContainsSubstring("1152921504606846976 bytes"));
 }
 
 }  // namespace

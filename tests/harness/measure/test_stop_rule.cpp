@@ -66,6 +66,16 @@ TEST_CASE("a rule of few samples does not ask for noise that cannot be told", "[
   CHECK(decision.reason(1) == StopReason::samples);
 }
 
+TEST_CASE("a phase of few samples does not hide the noise of another", "[cpu]") {
+  StopDecision decision({.min_samples = 3, .max_seconds = 20, .relative_noise = 0.02},
+                        {Phase::prefill, Phase::decode});
+  add(decision, Phase::prefill, 3, 0);
+  add(decision, Phase::decode, 12, 0.2);
+  CHECK(decision.noise().value() > 0.02);
+  CHECK_FALSE(decision.reason(1));
+  CHECK(decision.reason(20) == StopReason::cap);
+}
+
 TEST_CASE("reasons are spelled as in the result file", "[cpu]") {
   CHECK(name_of(StopReason::samples) == "samples");
   CHECK(name_of(StopReason::noise) == "noise");

@@ -20,7 +20,7 @@ struct Shape {
   std::int64_t block_rounding = 0;
   std::int64_t reserve = 0;
   std::int64_t staging = 0;
-  std::int64_t table = 24;
+  std::int64_t table = 16;
   std::int64_t allocator = 88;
 };
 

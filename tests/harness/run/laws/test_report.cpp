@@ -21,7 +21,7 @@ std::vector<PointRecord> lawful_records() {
   for (const char* cache : {"none", "paged"})
     for (const std::int64_t n : {10, 20, 40})
       records.push_back(lawful_record(made_up_point(cache, 1, n),
-                                      {.table = cache == std::string("none") ? 0 : 24}));
+                                      {.table = cache == std::string("none") ? 0 : 16}));
   PointRecord& skipped = records.emplace_back();
   skipped.point = made_up_point("paged", 1, 1000);
   skipped.status = Status::skipped_predicted;
@@ -104,7 +104,7 @@ TEST_CASE("JSON has every byte and verdict", "[run]") {
   const auto& point = json["points"][3];
   CHECK(point["point"] == "cache=paged new_tokens=10");
   CHECK(point["bytes"]["formula_bytes"] == 4 * 10 * 2 * 64 * 2 * 2);
-  CHECK(point["bytes"]["ledger_bytes"] == 4 * 10 * 2 * 64 * 2 * 2 + 24 + 88);
+  CHECK(point["bytes"]["ledger_bytes"] == 4 * 10 * 2 * 64 * 2 * 2 + 16 + 88);
   CHECK(point["bytes"]["unexplained_bytes"] == 0);
   CHECK(point["bytes_hold"] == true);
   CHECK(point["kv_projections_hold"] == true);
