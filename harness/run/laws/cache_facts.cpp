@@ -48,8 +48,8 @@ CacheFacts cache_facts(const PointRecord& record) {
           .may_end_early = may_have_ended_early(record),
           .tokens = whole(record, "cache_tokens"),
           .kv_bits = element_bits(record, "k_element") + element_bits(record, "v_element"),
-          .row_scales = row_scale_bytes(element_of(record, "k_element"), shape("head_dim")) +
-                        row_scale_bytes(element_of(record, "v_element"), shape("head_dim")),
+          .row_extra = row_extra_bytes(element_of(record, "k_element"), shape("head_dim")) +
+                       row_extra_bytes(element_of(record, "v_element"), shape("head_dim")),
           .block_tokens = record.point.block_tokens,
           .window = find_value<std::int64_t>(record, "effective_window_tokens").value_or(0),
           .sinks = record.point.sink_tokens,

@@ -22,7 +22,7 @@ struct CacheFacts {
   bool may_end_early = false;
   std::int64_t tokens = 0;         // kept, over sequences and layers
   std::int64_t kv_bits = 0;        // of an element of K and one of V together, scales left out
-  std::int64_t row_scales = 0;     // bytes of scales of a row of K and one of V together
+  std::int64_t row_extra = 0;      // scales and padding of a row of K and one of V together, bytes
   std::int64_t block_tokens = 0;   // asked for; these five say what a cache may have
   std::int64_t window = 0;         // of the layer that sees most; 0: everything
   std::int64_t sinks = 0;          // tokens

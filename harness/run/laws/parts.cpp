@@ -20,7 +20,7 @@ struct Most {
 
 /// Of one row of K and V of all KV heads, scales included.
 std::int64_t row_bytes(const CacheFacts& f) {
-  return f.token_bytes() + f.kv_heads * f.row_scales;
+  return f.token_bytes() + f.kv_heads * f.row_extra;
 }
 
 /// Sequences of whole blocks: all but one token of the last block of each may be empty.
@@ -81,7 +81,7 @@ void hold_tokens(const CacheFacts& f, std::vector<std::string>& mistakes) {
 /// Of rows that sequences share there is one set of scales.
 void hold_scales(const CacheFacts& f, std::vector<std::string>& mistakes) {
   const std::int64_t rows = f.tokens - f.shared / std::max<std::int64_t>(f.token_bytes(), 1);
-  const std::int64_t scales = rows * f.kv_heads * f.row_scales;
+  const std::int64_t scales = rows * f.kv_heads * f.row_extra;
   if (f.scale != scales)
     mistakes.push_back(
         fmt::format("cache_scale_bytes is {}; the scales of the rows are {}", f.scale, scales));

@@ -23,7 +23,8 @@ TEST_CASE("scales follow from the rows that are kept", "[run]") {
   point.k_element = "int4";
   point.v_element = "int8";
   constexpr std::int64_t rows = 4 * 10 * 2;  // layers, tokens, KV heads
-  CHECK(mistakes_of(point, {.head_dim = 34, .scale = rows * (2 * 2 + 2 * 2)}).empty());
+  // Two scales each, and a last group of 2 channels in 2 bytes in place of 1.
+  CHECK(mistakes_of(point, {.head_dim = 34, .scale = rows * (2 * 2 + 1 + 2 * 2)}).empty());
   CHECK(mistakes_of(point, {.head_dim = 32, .scale = rows * (2 + 2)}).empty());
   CHECK(mistakes_of(point, {.head_dim = 32, .scale = rows * (2 + 2) + 1}).size() == 1);
   CHECK(mistakes_of(made_up_point("paged", 10, 1), {.scale = 2}).size() == 1);
