@@ -106,6 +106,7 @@ struct Pack<host_pack_width> {
   static constexpr int width = host_pack_width;
   using Floats = float __attribute__((vector_size(64)));
   using Ints = std::int32_t __attribute__((vector_size(64)));
+  using Words = std::uint32_t __attribute__((vector_size(64)));
   static constexpr unsigned short all_lanes = 0xffff;
   Floats v;
 
@@ -201,10 +202,10 @@ struct Pack<host_pack_width> {
     p = p * r + 1.6666665459e-1F;
     p = p * r + 5.0000001201e-1F;
     p = p * r * r + r + 1.0F;
-    const Ints exponent = reinterpret_cast<Ints>(shifted) << 23;  // the magic's own bits shift out
-    const Ints below = a.v < lowest;                              // all ones where it holds
-    const Ints nan = (a.v != a.v) & 0x7fc00000;
-    return {reinterpret_cast<Floats>(((reinterpret_cast<Ints>(p) + exponent) & ~below) | nan)};
+    const Words exponent = reinterpret_cast<Words>(shifted) << 23;  // the magic's own bits go
+    const auto below = reinterpret_cast<Words>(a.v < lowest);       // all ones where it holds
+    const auto nan = reinterpret_cast<Words>(a.v != a.v) & 0x7fc00000U;
+    return {reinterpret_cast<Floats>(((reinterpret_cast<Words>(p) + exponent) & ~below) | nan)};
   }
 
   [[nodiscard]] float sum() const {
